@@ -1,0 +1,1 @@
+"""What agents and operator both do: holds, facts, run control."""

@@ -1,0 +1,140 @@
+"""Episodes and attempts: what counts, and the class of each intended episode."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+
+from spoteval.clock import stamp
+from spoteval.shape import Reading, ShapeError, Table, Unreadable
+
+
+class Outcome(StrEnum):
+    """How one attempt ended. The first four ended by themselves; the last two were cut."""
+
+    COMPLETED = "completed"
+    MODEL_FAILURE = "model_failure"
+    HARNESS_ERROR = "harness_error"
+    BUDGET_SHORTENED = "budget_shortened"
+    PREEMPTION_INTERRUPTED = "preemption_interrupted"
+    OPERATOR_STOPPED = "operator_stopped"
+
+    @property
+    def by_itself(self) -> bool:
+        """Whether an attempt with this outcome came to an end of its own."""
+        return self not in (Outcome.PREEMPTION_INTERRUPTED, Outcome.OPERATOR_STOPPED)
+
+
+NOT_RUN = "not_run"
+CLASSES = (*(outcome.value for outcome in Outcome), NOT_RUN)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that one attempt spent."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of an attempt's evidence: a file, or one decompressed member of a container file."""
+
+    name: str
+    path: Path
+    member: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One begin of an episode. `outcome` is None while nothing tells how it ended."""
+
+    key: str
+    native_id: str
+    outcome: Outcome | None
+    number: int = 0
+    verdict: str | None = None
+    limit: str | None = None
+    error: str | None = None
+    usage: Usage = Usage()
+    started: datetime | None = None
+    ended: datetime | None = None
+    session: str | None = None
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def finished(self) -> bool:
+        """Whether it ended by itself."""
+        return self.outcome is not None and self.outcome.by_itself
+
+    def record(self) -> dict[str, object]:
+        """The attempt as a line of the witness `finished.jsonl` or of `settlement.jsonl` (parts are not in it)."""
+        return {
+            "episode": self.key,
+            "attempt": self.number,
+            "native_id": self.native_id,
+            "outcome": self.outcome.value if self.outcome else None,
+            "verdict": self.verdict,
+            "limit": self.limit,
+            "error": self.error,
+            "input_tokens": self.usage.input_tokens,
+            "output_tokens": self.usage.output_tokens,
+            "started": stamp(self.started) if self.started else None,
+            "ended": stamp(self.ended) if self.ended else None,
+            "session": self.session,
+        }
+
+
+def attempt_from(record: Mapping[str, object]) -> Reading[Attempt]:
+    """The attempt in a line that `Attempt.record` made."""
+    table = Table(record, "attempt")
+    try:
+        outcome = table.maybe_text("outcome")
+        return Attempt(
+            key=table.text("episode"),
+            native_id=table.text("native_id"),
+            outcome=Outcome(outcome) if outcome else None,
+            number=table.whole("attempt"),
+            verdict=table.maybe_text("verdict"),
+            limit=table.maybe_text("limit"),
+            error=table.maybe_text("error"),
+            usage=Usage(table.whole("input_tokens", 0), table.whole("output_tokens", 0)),
+            started=table.maybe_moment("started"),
+            ended=table.maybe_moment("ended"),
+            session=table.maybe_text("session"),
+        )
+    except (ShapeError, ValueError) as error:
+        return Unreadable(str(error))
+
+
+def counted(attempts: Iterable[Attempt]) -> Attempt | None:
+    """The attempt that counts: the first that ended by itself, else the last; None where there is none."""
+    ordered = sorted(attempts, key=lambda attempt: attempt.number)
+    ended = [attempt for attempt in ordered if attempt.finished]
+    return ended[0] if ended else (ordered[-1] if ordered else None)
+
+
+def classify(intended: Iterable[str], attempts: Iterable[Attempt]) -> dict[str, str]:
+    """The class of each intended episode: exactly one of CLASSES (invariant I4).
+
+    Attempts at episodes that were never intended count nowhere.
+    """
+    by_key: defaultdict[str, list[Attempt]] = defaultdict(list)
+    for attempt in attempts:
+        by_key[attempt.key].append(attempt)
+    return {key: _class_of(counted(by_key[key])) for key in intended}
+
+
+def tally(classes: Mapping[str, str]) -> dict[str, int]:
+    """How many episodes are in each class; every class is named, the sum is the intended episodes."""
+    found = list(classes.values())
+    return {name: found.count(name) for name in CLASSES}
+
+
+def _class_of(attempt: Attempt | None) -> str:
+    if attempt is None or attempt.outcome is None:
+        return NOT_RUN
+    return attempt.outcome.value

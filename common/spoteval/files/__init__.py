@@ -1,0 +1,39 @@
+"""Files on the durable disk: whole files, appended logs, locks. Every write of the product passes here."""
+
+from spoteval.files.append import Lines, append_line, append_lines, parse_lines, read_lines
+from spoteval.files.lock import Taken, held, is_held
+from spoteval.files.read import parse_record, read_record, read_text
+from spoteval.files.whole import (
+    encoded,
+    remove,
+    sync,
+    sync_directory,
+    touch,
+    write_new,
+    write_new_record,
+    write_record,
+    write_whole,
+)
+
+__all__ = [
+    "Lines",
+    "Taken",
+    "append_line",
+    "append_lines",
+    "encoded",
+    "held",
+    "is_held",
+    "parse_lines",
+    "parse_record",
+    "read_lines",
+    "read_record",
+    "read_text",
+    "remove",
+    "sync",
+    "sync_directory",
+    "touch",
+    "write_new",
+    "write_new_record",
+    "write_record",
+    "write_whole",
+]

@@ -1,0 +1,79 @@
+"""Logs of JSON lines: one O_APPEND write a line; readers lose at most the torn one, named by number."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from spoteval.files.step import step
+from spoteval.files.whole import sync_directory
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The records of a log, and the numbers (from 1) of lines that could not be read."""
+
+    records: tuple[dict[str, object], ...] = ()
+    torn: tuple[int, ...] = ()
+
+
+def append_line(path: Path, record: Mapping[str, object], durable: bool = True) -> None:
+    """Append one JSON line; with `durable`, it survives a power cut once this returns.
+
+    A last byte that is no newline (a line torn by a crash) gets one first, so that it costs one line and not two.
+    """
+    append_lines(path, [record], durable)
+
+
+def append_lines(path: Path, records: "list[Mapping[str, object]]", durable: bool = True) -> None:
+    """Append several JSON lines in one write."""
+    is_new = not path.exists()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = b"".join((json.dumps(record, ensure_ascii=False) + "\n").encode() for record in records)
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        step("append", path)
+        os.write(descriptor, (b"\n" if _is_torn(descriptor) else b"") + data)
+        step("appended", path)
+        if durable:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    if durable and is_new:
+        sync_directory(path.parent)
+
+
+def read_lines(path: Path) -> Lines:
+    """Every whole record of a log; an absent log has none. Raises OSError where the file cannot be read."""
+    try:
+        return parse_lines(path.read_bytes())
+    except FileNotFoundError:
+        return Lines()
+
+
+def parse_lines(data: bytes) -> Lines:
+    """The records in the bytes of a log. Blank and zero-filled stretches are torn lines, not records."""
+    records: list[dict[str, object]] = []
+    torn: list[int] = []
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if line:
+            _take(line, number, records, torn)
+    return Lines(tuple(records), tuple(torn))
+
+
+def _take(line: bytes, number: int, records: list[dict[str, object]], torn: list[int]) -> None:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        torn.append(number)
+        return
+    if isinstance(record, dict):
+        records.append(record)
+    else:
+        torn.append(number)
+
+
+def _is_torn(descriptor: int) -> bool:
+    size = os.fstat(descriptor).st_size
+    return size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"

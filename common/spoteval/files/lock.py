@@ -1,0 +1,39 @@
+"""Single instance by flock; the kernel releases it with the process, so nothing is ever stale."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class Taken(RuntimeError):
+    """Another process holds the lock."""
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Hold an exclusive lock on `path` for the block; raises Taken at once where another process holds it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        _lock(descriptor, path)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_held(path: Path) -> bool:
+    """Whether some process holds the lock on `path` now."""
+    try:
+        with held(path):
+            return False
+    except Taken:
+        return True
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise Taken(f"{path}: another process holds it (is it running twice?)") from error

@@ -1,0 +1,108 @@
+"""Whole files: written beside the target, synced, moved into place; never half there."""
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from spoteval.files.step import step
+
+
+def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
+    """Replace `path` by `data`, durable when it returns: either the old content or the new one, never less.
+
+    Raises OSError (ENOSPC, EROFS, …); then the old content stands.
+    """
+    temporary = _written_beside(path, data, mode)
+    step("rename", path)
+    temporary.replace(path)
+    step("renamed", path)
+    sync_directory(path.parent)
+
+
+def write_new(path: Path, data: bytes, mode: int = 0o644) -> bool:
+    """Create `path` with `data`, durable when it returns; False, and nothing changed, where it is there already."""
+    temporary = _written_beside(path, data, mode)
+    try:
+        step("link", path)
+        os.link(temporary, path)
+        step("linked", path)
+    except FileExistsError:
+        return False
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_directory(path.parent)
+    return True
+
+
+def write_record(path: Path, record: Mapping[str, object], mode: int = 0o644) -> None:
+    """Replace `path` by a JSON record with its format number."""
+    write_whole(path, encoded(record), mode)
+
+
+def write_new_record(path: Path, record: Mapping[str, object], mode: int = 0o644) -> bool:
+    """Create `path` as a JSON record; False where it is there already."""
+    return write_new(path, encoded(record), mode)
+
+
+def encoded(record: Mapping[str, object]) -> bytes:
+    """A record as it lies on a disk or in the store: one JSON object, `format` first."""
+    return (json.dumps({"format": 1, **record}, ensure_ascii=False) + "\n").encode()
+
+
+def touch(path: Path, text: str = "") -> None:
+    """Make `path` exist, with `text` when it is new; an existing file keeps its content and gets a new time."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        write_new(path, text.encode())
+    path.touch()
+
+
+def remove(path: Path) -> bool:
+    """Remove a local file, durable when it returns; False where there was none."""
+    step("unlink", path)
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return False
+    step("unlinked", path)
+    sync_directory(path.parent)
+    return True
+
+
+def sync_directory(directory: Path) -> None:
+    """Make the names in `directory` durable."""
+    sync(directory, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def sync(path: Path, flags: int = os.O_RDONLY) -> None:
+    """Make a file's bytes durable through a read-only descriptor (ext4 and xfs accept that)."""
+    descriptor = os.open(path, flags | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _written_beside(path: Path, data: bytes, mode: int) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    step("write", path)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        _write_all(descriptor, data)
+        os.fsync(descriptor)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(descriptor)
+    step("written", path)
+    return temporary
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

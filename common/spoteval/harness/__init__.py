@@ -1,0 +1,1 @@
+"""Harness adapters: one file per kind behind one contract."""

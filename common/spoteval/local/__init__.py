@@ -1,0 +1,1 @@
+"""Everything that makes a run without a cloud real: market, node, model server."""

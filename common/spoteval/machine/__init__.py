@@ -1,0 +1,1 @@
+"""Facts and effects of the machine, one file per noun; no domain types."""

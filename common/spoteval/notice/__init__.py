@@ -1,0 +1,1 @@
+"""Notice sources: one file per kind behind one contract."""

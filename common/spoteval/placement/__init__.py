@@ -1,0 +1,1 @@
+"""The numbers of a placement: stages, lifetimes, costs."""

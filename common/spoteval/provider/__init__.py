@@ -1,0 +1,1 @@
+"""Providers of nodes: one file per kind behind one contract."""

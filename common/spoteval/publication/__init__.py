@@ -1,0 +1,1 @@
+"""Publishing and pulling: key names, manifest, pull, verify."""

@@ -1,0 +1,153 @@
+"""The run record: what is frozen when a run is made, and what may never change after."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from spoteval.clock import stamp
+from spoteval.shape import Reading, ShapeError, Table, Unreadable
+
+LABELS = ("exploratory", "scored")
+SETTLEMENTS = ("fresh_budget", "remaining_budget", "none", "continued")
+ERRORS = ("keep", "retry-1")
+HARNESSES = ("inspect", "directory")
+
+
+@dataclass(frozen=True, slots=True)
+class StopRules:
+    """When the restarter stops trying: seconds of failed starts, preemptions before progress."""
+
+    failed_starts_s: float = 2700.0
+    preemptions_before_healthy: int = 2
+    preemptions_before_episodes: tuple[int, int] = (3, 20)
+
+    def record(self) -> dict[str, object]:
+        """The rules as a JSON object."""
+        return {
+            "failed_starts_s": self.failed_starts_s,
+            "preemptions_before_healthy": self.preemptions_before_healthy,
+            "preemptions_before_episodes": list(self.preemptions_before_episodes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """What `[run]` of the host file says: the template of a run record."""
+
+    harness: str
+    settlement: str
+    args: tuple[str, ...] = ()
+    label: str = "exploratory"
+    user: str = ""
+    directory: str = "."
+    executable: str = ""
+    concurrency: int = 16
+    expected: int | None = None
+    errors: str = "keep"
+    preflight: tuple[str, ...] = ()
+    preflight_within_s: float = 300.0
+    deadline: datetime | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    secret_env: Mapping[str, str] = field(default_factory=dict)
+    stop_rules: StopRules = StopRules()
+
+    def record(self) -> dict[str, object]:
+        """The plan as a JSON object. `secret_env` holds names of credential files, never secrets."""
+        return {
+            "harness": self.harness,
+            "settlement": self.settlement,
+            "args": list(self.args),
+            "label": self.label,
+            "user": self.user,
+            "directory": self.directory,
+            "executable": self.executable,
+            "concurrency": self.concurrency,
+            "expected": self.expected,
+            "errors": self.errors,
+            "preflight": list(self.preflight),
+            "preflight_within_s": self.preflight_within_s,
+            "deadline": stamp(self.deadline) if self.deadline else None,
+            "env": dict(self.env),
+            "secret_env": dict(self.secret_env),
+            "stop_rules": self.stop_rules.record(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A frozen run. `generation` grows with each change that is allowed; `versions` are those of its making."""
+
+    name: str
+    instance: str
+    generation: int
+    created: datetime
+    plan: RunPlan
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def record(self) -> dict[str, object]:
+        """The record as a JSON object."""
+        return {
+            "name": self.name,
+            "instance": self.instance,
+            "generation": self.generation,
+            "created": stamp(self.created),
+            "plan": self.plan.record(),
+            "versions": dict(self.versions),
+        }
+
+
+def run_from(table: Table) -> Reading[RunRecord]:
+    """The run in a JSON object; Unreadable where anything needed is missing or of the wrong kind."""
+    try:
+        return RunRecord(
+            name=table.text("name"),
+            instance=table.text("instance"),
+            generation=table.whole("generation"),
+            created=table.moment("created"),
+            plan=_plan_from(table.table("plan")),
+            versions=table.strings("versions"),
+        )
+    except ShapeError as error:
+        return Unreadable(str(error))
+
+
+def name_error(name: str) -> str | None:
+    """Why `name` is no run name, or None: it becomes a folder and a part of store keys."""
+    plain = name.isascii() and all(char.isalnum() or char in "-_." for char in name)
+    if plain and 0 < len(name) <= 64 and name[0].isalnum():
+        return None
+    return f'"{name}": a run name is 1 to 64 of a-z A-Z 0-9 - _ . and begins with a letter or digit'
+
+
+def _plan_from(table: Table) -> RunPlan:
+    expected = table.maybe_number("expected")
+    return RunPlan(
+        harness=table.choice("harness", HARNESSES),
+        settlement=table.choice("settlement", SETTLEMENTS),
+        args=table.texts("args"),
+        label=table.choice("label", LABELS),
+        user=table.text("user"),
+        directory=table.text("directory"),
+        executable=table.text("executable"),
+        concurrency=table.whole("concurrency"),
+        expected=int(expected) if expected is not None else None,
+        errors=table.choice("errors", ERRORS),
+        preflight=table.texts("preflight"),
+        preflight_within_s=table.number("preflight_within_s"),
+        deadline=table.maybe_moment("deadline"),
+        env=table.strings("env"),
+        secret_env=table.strings("secret_env"),
+        stop_rules=rules_from(table.table("stop_rules")),
+    )
+
+
+def rules_from(table: Table) -> StopRules:
+    """The stop rules in a stored record; raises ShapeError."""
+    pair = table.values.get("preemptions_before_episodes")
+    if not (isinstance(pair, list) and [type(item) for item in pair] == [int, int]):
+        raise table.error("preemptions_before_episodes", "[preemptions, episodes]")
+    return StopRules(
+        failed_starts_s=table.number("failed_starts_s"),
+        preemptions_before_healthy=table.whole("preemptions_before_healthy"),
+        preemptions_before_episodes=(pair[0], pair[1]),
+    )

@@ -1,0 +1,1 @@
+"""Object stores: put create-only, put, get, list. There is no delete."""
