@@ -1,1 +1,43 @@
-"""What every test gets."""
+"""What every test gets: the guard against undeclared effects, and crash points."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from crash_points import CrashPoints
+from guard import Guard, install
+
+GUARD = Guard()
+install(GUARD)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Armed around the whole test, fixtures of every scope included."""
+    GUARD.armed = item.get_closest_marker("runs") is None
+    yield
+    GUARD.armed = False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A mark without a reason declares nothing."""
+    for item in items:
+        mark = item.get_closest_marker("runs")
+        if mark is not None and not (mark.args and str(mark.args[0]).strip()):
+            raise pytest.UsageError(f'{item.nodeid}: say why: @pytest.mark.runs("reason")')
+
+
+@pytest.fixture(autouse=True)
+def guard() -> Iterator[Guard]:
+    """Fails the test also when the exception was raised in a thread or swallowed."""
+    GUARD.take()
+    yield GUARD
+    found = GUARD.take()
+    if found:
+        pytest.fail("undeclared: " + "; ".join(found))
+
+
+@pytest.fixture(scope="session")
+def crash_points() -> CrashPoints:
+    """Of session scope, so that hypothesis may use it: it remembers nothing between contexts."""
+    return CrashPoints()
