@@ -1,0 +1,155 @@
+#!/usr/bin/env bash
+# Try spoteval, or test it, from a checkout. Needs Python 3.11 or newer; everything else goes
+# into .venv beside this file. Never asks for root.
+set -euo pipefail
+
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
+venv=$here/.venv
+# What this script has made carries this file, so that nobody else's .venv is ever removed.
+mine=$venv/.made-by-install-sh
+# Present while the environment is being changed: found at the next call, it is made anew.
+unfinished=$venv/.unfinished
+# The harness and the client its demo model talks through: pinned, so that the demo is the one
+# that was tested. They belong to the environment of the demo, not to the product.
+inspect=0.3.285
+harness=("inspect-ai==$inspect" "openai==3.57.0")
+# Somebody's own paths would bring somebody's own packages.
+unset PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX VIRTUAL_ENV
+
+usage() {
+    cat <<'TEXT'
+./install.sh demo [--seed N] [--json FILE] [--keep DIR]
+    a real evaluation through at least three preemptions, on this machine, without a cloud
+./install.sh test [PYTEST ARGUMENTS]
+    sets up and passes the tests
+
+Both work in .venv beside this file; nothing else of the machine is changed.
+TEXT
+}
+
+fail() { # code, one line
+    printf 'install.sh: %s\n' "$2" >&2
+    exit "$1"
+}
+
+find_python() {
+    local name
+    for name in python3 python3.14 python3.13 python3.12 python3.11; do
+        if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then
+            command -v "$name"
+            return
+        fi
+    done
+    fail 3 "no Python 3.11 or newer found (Debian 12, Ubuntu 24.04: sudo apt install python3)"
+}
+
+# Debian and Ubuntu ship Python without ensurepip; each of these makes up for it.
+plain_venv() { "$1" -c 'import ensurepip' && "$1" -m venv "$venv"; }
+with_uv() { uv venv --quiet --seed --python "$1" --allow-existing "$venv"; }
+with_virtualenv() { "$1" -m virtualenv --quiet "$venv"; }
+with_outer_pip() {
+    "$1" -m pip --version && "$1" -m venv --without-pip "$venv" &&
+        "$1" -m pip --python "$venv/bin/python" install --quiet pip
+}
+
+has_pip() { "$venv/bin/python" -m pip --version >/dev/null 2>&1; }
+
+make_venv() {
+    local python=$1 way version
+    for way in plain_venv with_uv with_virtualenv with_outer_pip; do
+        begin_afresh
+        if "$way" "$python" >>"$venv/.log" 2>&1 && has_pip; then
+            return
+        fi
+    done
+    rm -rf -- "$venv"
+    version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+    [ "$python" = "$(command -v python3)" ] && version=3
+    fail 3 "this Python makes no environments: sudo apt install python$version-venv"
+}
+
+begin_afresh() {
+    if [ ! -e "$mine" ] && [ -n "$(ls -A -- "$venv" 2>/dev/null)" ]; then
+        fail 3 "$venv exists and is not of this script's making: move it away first"
+    fi
+    rm -rf -- "$venv"
+    mkdir -- "$venv"
+    : >"$mine"
+    : >"$unfinished"
+}
+
+# A venv knows its own place by its absolute path, and its Python by a link.
+usable() {
+    [ -e "$mine" ] && [ ! -e "$unfinished" ] && [ "$(cat -- "$mine")" = "$here" ] &&
+        "$venv/bin/python" -c '' 2>/dev/null
+}
+
+install_quietly() {
+    : >"$unfinished"
+    if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+        "$@" >"$venv/.log" 2>&1; then
+        tail -n 20 -- "$venv/.log" >&2
+        fail 1 "pip could not install what is needed (whole output: $venv/.log)"
+    fi
+    rm -f -- "$unfinished"
+}
+
+# set_up PURPOSE EXTRAS: quick when the stamp of this purpose is that of this checkout.
+set_up() {
+    local purpose=$1 extras=$2 stamp wanted python
+    stamp=$venv/.stamp-$purpose
+    wanted=$(cat -- "$here/pyproject.toml" "$here/install.sh" | cksum)
+    exec 9<"$here" # two calls at once: the second waits, then finds all done
+    flock 9
+    if usable && [ "$(cat -- "$stamp" 2>/dev/null)" = "$wanted" ]; then
+        say_ready
+    else
+        say_before
+        SECONDS=0
+        if ! usable; then
+            python=$(find_python)
+            make_venv "$python"
+            printf '%s' "$here" >"$mine"
+        fi
+        install_quietly --editable "${here}[$extras]" "${harness[@]}"
+        printf '%s' "$wanted" >"$stamp"
+        # whoever can test can also run the demo
+        [ "$purpose" = demo ] || printf '%s' "$wanted" >"$venv/.stamp-demo"
+        say_after
+    fi
+    exec 9<&-
+}
+
+environment="environment: inspect-ai $inspect"
+say_ready() { printf '%s%s in .venv: stands already\n' "$step" "$environment"; }
+
+say_before() {
+    printf '%s%s, about 400 MB in .venv, about a minute ...\n' "$step" "$environment"
+}
+
+say_after() {
+    printf '%s%s, %s MB in .venv, made in %s s\n' \
+        "$step" "$environment" "$(du -sm -- "$venv" | cut -f1)" "$SECONDS"
+}
+
+step="" # what stands before the line of the set-up
+case ${1-} in
+demo)
+    shift
+    step=" 1/4 " # the first of the demo's four
+    set_up demo inspect
+    exec "$venv/bin/spoteval" demo "$@"
+    ;;
+test)
+    shift
+    set_up test test,inspect
+    cd -- "$here"
+    exec "$venv/bin/python" -m pytest "$@"
+    ;;
+"" | -h | --help | help)
+    usage
+    ;;
+*)
+    fail 2 "\"$1\": unknown; either demo or test (without an argument it says what they do)"
+    ;;
+esac
