@@ -1,0 +1,1 @@
+"""The host file: values with their place, errors in one line, one module a role."""

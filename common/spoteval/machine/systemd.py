@@ -1,0 +1,64 @@
+"""What an agent says to its service manager, and the one question that it asks."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from sdnotify import SystemdNotifier
+
+from spoteval.machine.process import run
+from spoteval.shape import Reading, Unreadable
+
+_NOT_STOPPING = frozenset(["initializing", "starting", "running", "degraded", "maintenance"])
+
+
+class Notifier:
+    """Messages to systemd. Without a manager (a shell, a test) they go nowhere and nothing fails."""
+
+    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+        self._notifier = SystemdNotifier()
+        self.watchdog_s = _watchdog_s(environ.get("WATCHDOG_USEC", ""))
+
+    def ready(self, status: str = "") -> None:
+        """The service is up: units ordered after it may start."""
+        self._say("READY=1", f"STATUS={status}" if status else "")
+
+    def status(self, text: str) -> None:
+        """One line for `systemctl status`."""
+        self._say(f"STATUS={text}")
+
+    def watchdog(self) -> None:
+        """A sign of life; due every `watchdog_s` (None where the unit wants none)."""
+        self._say("WATCHDOG=1")
+
+    def extend_timeout(self, seconds: float) -> None:
+        """Ask for `seconds` from now before the running start or stop counts as hung."""
+        self._say(f"EXTEND_TIMEOUT_USEC={round(seconds * 1e6)}")
+
+    def stopping(self) -> None:
+        """The service has begun to stop."""
+        self._say("STOPPING=1")
+
+    def _say(self, *lines: str) -> None:
+        self._notifier.notify("\n".join(line for line in lines if line))
+
+
+def is_stopping(stopping_file: Path | None = None, timeout_s: float = 2.0) -> Reading[bool]:
+    """Whether the machine is shutting down, as opposed to one unit being restarted.
+
+    On a local node the driver writes `stopping_file` at the power button; elsewhere systemd is
+    asked, which answers `stopping` from the first instant of a shutdown.
+    """
+    if stopping_file is not None:
+        return stopping_file.exists()
+    answer = run(["systemctl", "is-system-running"], timeout_s)
+    word = answer.out.strip()
+    if word == "stopping" or word in _NOT_STOPPING:
+        return word == "stopping"
+    reason = f"timeout:{timeout_s:g}s" if answer.timed_out else (answer.err.strip() or word)
+    return Unreadable(f"systemctl is-system-running: {reason or 'no answer'}")
+
+
+def _watchdog_s(text: str) -> float | None:
+    """Half of the time that systemd allows, as sd_watchdog_enabled(3) advises."""
+    return int(text) / 2e6 if text.isdigit() and int(text) > 0 else None

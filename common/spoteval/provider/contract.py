@@ -1,0 +1,91 @@
+"""What every provider can be asked, and how it answers."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal, Protocol
+
+from spoteval.clock import stamp
+from spoteval.shape import Reading
+
+ReplyKind = Literal[
+    "accepted", "capacity", "auth", "quota", "gone", "conflict", "price", "rate", "unknown"
+]
+
+
+class State(StrEnum):
+    """What an instance is, in words that hold for all providers. UNKNOWN: it answered, we do not understand."""
+
+    STARTING = "STARTING"
+    RUNNING = "RUNNING"
+    STOPPING = "STOPPING"
+    STOPPED = "STOPPED"
+    UNRESTARTABLE = "UNRESTARTABLE"
+    GONE = "GONE"
+    UNKNOWN = "UNKNOWN"
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One look at an instance. `billed` None: the provider does not say."""
+
+    state: State
+    billed: bool | None = None
+    auto_restart: bool = False  # only the provider itself may start it again
+    last_start: datetime | None = None
+    cause: str | None = None  # why it stopped: preempted | guest | user | platform
+    evidence: str | None = None  # what says so, for the decision line
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What an hour costs now. `kind`: spot, list or configured."""
+
+    amount: float
+    currency: str
+    per: str
+    kind: str
+    as_of: datetime
+
+    def record(self) -> dict[str, object]:
+        """The price as it stands in an event."""
+        return {
+            "amount": self.amount,
+            "currency": self.currency,
+            "per": self.per,
+            "kind": self.kind,
+            "as_of": stamp(self.as_of),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a start or stop call was answered. Not ok does not mean that it did not happen."""
+
+    kind: ReplyKind
+    detail: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the provider said yes."""
+        return self.kind == "accepted"
+
+
+class Provider(Protocol):
+    """One instance at one provider. No method raises: foreign errors end in the provider's own module."""
+
+    def observe(self, deadline_s: float) -> Reading[Observation]:
+        """The instance now; Unreadable where the provider does not answer within `deadline_s`."""
+        ...
+
+    def start(self, deadline_s: float) -> Reply:
+        """Exactly one start request, never repeated here."""
+        ...
+
+    def stop(self, deadline_s: float) -> Reply:
+        """Exactly one stop request."""
+        ...
+
+    def price(self, deadline_s: float) -> Reading[Price]:
+        """What an hour costs if it is started now."""
+        ...

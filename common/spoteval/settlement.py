@@ -1,0 +1,74 @@
+"""Settlement: every episode that an interruption cut is settled exactly once, by the declared policy."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from spoteval.clock import stamp
+from spoteval.episode import Attempt, Outcome, attempt_from
+
+_OUTCOMES = {"operator": Outcome.OPERATOR_STOPPED}
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """One line of settlement.jsonl, keyed by interruption and attempt; the first line of a key counts."""
+
+    interruption: str
+    at: datetime
+    policy: str
+    attempt: Attempt
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What makes two lines the same settlement: the interruption and the episode."""
+        return self.interruption, self.attempt.key
+
+    def record(self) -> dict[str, object]:
+        """The settlement as a JSON object."""
+        return {
+            "interruption": self.interruption,
+            "at": stamp(self.at),
+            "policy": self.policy,
+            **self.attempt.record(),
+        }
+
+
+def cut_outcome(cause: str) -> Outcome:
+    """The outcome of an attempt that a stop of this cause cut."""
+    return _OUTCOMES.get(cause, Outcome.PREEMPTION_INTERRUPTED)
+
+
+def settled_attempts(records: Iterable[Mapping[str, object]]) -> tuple[Attempt, ...]:
+    """The attempts in the lines of settlement.jsonl; of several lines with one key the first counts."""
+    first: dict[tuple[str, str], Attempt] = {}
+    for record in records:
+        attempt = attempt_from(record)
+        if isinstance(attempt, Attempt):
+            first.setdefault((str(record.get("interruption")), attempt.key), attempt)
+    return tuple(first.values())
+
+
+def unsettled(
+    cut: Iterable[Attempt], records: Iterable[Mapping[str, object]]
+) -> tuple[Attempt, ...]:
+    """The cut attempts that no line settles yet (by native id: a later interruption never settles them again)."""
+    done = {str(record.get("native_id")) for record in records}
+    return tuple(attempt for attempt in cut if attempt.native_id not in done)
+
+
+def settle(
+    cut: Iterable[Attempt],
+    records: Iterable[Mapping[str, object]],
+    interruption: str,
+    cause: str,
+    policy: str,
+    at: datetime,
+) -> tuple[Settled, ...]:
+    """The lines to append for attempts that an interruption cut: pure, and nothing twice."""
+    known = tuple(records)
+    outcome = cut_outcome(cause)
+    fresh = unsettled(cut, known)
+    return tuple(
+        Settled(interruption, at, policy, replace(attempt, outcome=outcome)) for attempt in fresh
+    )

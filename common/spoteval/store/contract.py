@@ -1,0 +1,65 @@
+"""What a store owes. Four verbs; there is no delete and no overwrite."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Protocol
+
+
+class Put(Enum):
+    """The answer to a create-only put."""
+
+    CREATED = "created"
+    EXISTS = "exists"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One object in a listing."""
+
+    key: str
+    size: int
+
+
+class StoreError(Exception):
+    """The store did not do it. The text is one line; whether it happened all the same is unknown."""
+
+
+class StoreRefused(StoreError):
+    """The store said no (rights, bad key): trying again changes nothing."""
+
+
+class NotThere(StoreError):
+    """There is no such object."""
+
+
+class Store(Protocol):
+    """Objects under keys like `runs/<run>/end.json`. All methods raise StoreError.
+
+    A put is create-only and durable when it returns CREATED; EXISTS means that some object has the key, with the same
+    bytes or not, and that it was not touched. Repeating a put is therefore safe.
+    """
+
+    url: str
+
+    def put(self, key: str, data: bytes) -> Put:
+        """Create `key` with `data`."""
+
+    def put_file(self, key: str, path: Path) -> Put:
+        """Create `key` with the bytes of a file, read as a stream."""
+
+    def get(self, key: str) -> bytes:
+        """The bytes of `key`; raises NotThere."""
+
+    def list(self, prefix: str) -> Iterator[Stored]:
+        """Every object whose key begins with `prefix`, in the order of keys."""
+
+
+def key_error(key: str) -> str | None:
+    """Why `key` cannot be a key, or None: parts between slashes, none empty, none a dot path, at most 1024 bytes."""
+    parts = key.split("/")
+    bad_part = any(part in ("", ".", "..") or part.startswith(".tmp-") for part in parts)
+    if bad_part or len(key.encode()) > 1024 or any(not char.isprintable() for char in key):
+        return f'"{key}": not a key (parts between "/", none empty or dotted, at most 1024 bytes)'
+    return None
