@@ -60,7 +60,7 @@ class MarkedProcesses:
 
     def _with(self, entry: bytes) -> Reading[frozenset[int]]:
         try:
-            names = os.listdir(self.proc)
+            names = [path.name for path in self.proc.iterdir()]
         except OSError as error:
             return Unreadable(f"{self.proc}: {error.strerror}")
         wanted = b"\0" + entry

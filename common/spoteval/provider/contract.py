@@ -62,13 +62,9 @@ class Price:
 class Reply:
     """What a start or stop call was answered. Not ok does not mean that it did not happen."""
 
+    ok: bool
     kind: ReplyKind
     detail: str = ""
-
-    @property
-    def ok(self) -> bool:
-        """Whether the provider said yes."""
-        return self.kind == "accepted"
 
 
 class Provider(Protocol):

@@ -1,0 +1,50 @@
+"""Mounts and filesystem identities."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from spoteval.shape import Reading, Unreadable
+
+_MOUNTS = Path("/proc/self/mountinfo")
+_BY_UUID = Path("/dev/disk/by-uuid")
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """One mounted filesystem."""
+
+    point: Path
+    device: str
+    kind: str
+    read_only: bool
+
+
+def mount_at(point: Path, mounts: Path = _MOUNTS) -> Reading[Mount | None]:
+    """The filesystem mounted exactly at `point`; None where `point` is no mount point."""
+    try:
+        lines = mounts.read_text().splitlines()
+    except OSError as error:
+        return Unreadable(f"{mounts}: {error.strerror}")
+    found = [
+        mount for line in lines if (mount := _parsed(line)) is not None and mount.point == point
+    ]
+    return found[-1] if found else None
+
+
+def uuid_of(device: str, by_uuid: Path = _BY_UUID) -> Reading[str]:
+    """The filesystem UUID of a device, as udev's links say."""
+    try:
+        links = {link.resolve(): link.name for link in by_uuid.iterdir()}
+    except OSError as error:
+        return Unreadable(f"{by_uuid}: {error.strerror} (no udev?)")
+    found = links.get(Path(device).resolve())
+    return found if found is not None else Unreadable(f"{device}: no UUID in {by_uuid}")
+
+
+def _parsed(line: str) -> Mount | None:
+    own, _, rest = line.partition(" - ")
+    fields, tail = own.split(" "), rest.split(" ")
+    if len(fields) < 6 or len(tail) < 2:
+        return None
+    point = fields[4].encode().decode("unicode_escape")
+    return Mount(Path(point), tail[1], tail[0], "ro" in fields[5].split(","))
