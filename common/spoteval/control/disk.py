@@ -1,0 +1,83 @@
+"""The durable disk proves itself before anything is written to it."""
+
+import os
+from dataclasses import dataclass
+from datetime import datetime
+
+from spoteval.clock import stamp
+from spoteval.config.guest import GuestConfig
+from spoteval.files import read_record, write_new_record
+from spoteval.machine.disk import mount_at, uuid_of
+from spoteval.paths import DurablePaths
+from spoteval.shape import Reading, ShapeError, Table, Unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class DiskProof:
+    """The disk is the one that was configured; `paths` may be written below."""
+
+    paths: DurablePaths
+
+
+def prove(config: GuestConfig) -> Reading[DiskProof]:
+    """A mount that is not the root filesystem, the configured UUID, and a sentinel that names this instance.
+
+    Provider `local` has a directory for a disk, so only the sentinel speaks there. Nothing is written.
+    """
+    why = None if config.provider == "local" else _wrong_mount(config)
+    why = why or _wrong_sentinel(config)
+    if why is not None:
+        return Unreadable(f"{config.disk.path}: {why}")
+    return DiskProof(DurablePaths(config.disk.path))
+
+
+def adopt(config: GuestConfig, at: datetime) -> bool:
+    """Write the sentinel of a fresh disk; False where one is there already."""
+    record = {
+        "instance": config.instance,
+        "uuid": config.disk.uuid,
+        "identity": config.disk.identity,
+        "created": stamp(at),
+    }
+    return write_new_record(DurablePaths(config.disk.path).sentinel, record)
+
+
+def _wrong_mount(config: GuestConfig) -> str | None:
+    mount = mount_at(config.disk.path)
+    if isinstance(mount, Unreadable):
+        return mount.why
+    if mount is None:
+        return f"is no mount point, not {config.disk.identity}: disk not attached? (lsblk -f)"
+    if mount.read_only or not os.access(config.disk.path, os.W_OK):
+        return "is read-only (dmesg shows why)"
+    return _wrong_uuid(config, mount.device) if config.disk.identity == "uuid" else None
+
+
+def _wrong_uuid(config: GuestConfig, device: str) -> str | None:
+    found = uuid_of(device)
+    if isinstance(found, Unreadable):
+        return found.why
+    if found != config.disk.uuid:
+        return f'UUID "{found}" is not the configured "{config.disk.uuid}" (lsblk -f)'
+    return None
+
+
+def _wrong_sentinel(config: GuestConfig) -> str | None:
+    found = read_record(DurablePaths(config.disk.path).sentinel)
+    if found is None:
+        return "no sentinel (spoteval setup guest --adopt writes it)"
+    if isinstance(found, Unreadable):
+        return found.why
+    return _foreign(found, config)
+
+
+def _foreign(sentinel: Table, config: GuestConfig) -> str | None:
+    try:
+        owner, uuid = sentinel.text("instance"), sentinel.maybe_text("uuid")
+    except ShapeError as error:
+        return str(error)
+    if owner != config.instance:
+        return f'sentinel belongs to "{owner}", this is "{config.instance}"'
+    if config.disk.identity == "uuid" and uuid != config.disk.uuid:
+        return f'sentinel was written on UUID "{uuid}", configured is "{config.disk.uuid}"'
+    return None

@@ -1,0 +1,51 @@
+"""Where events and decision lines are written: once, in one place."""
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from spoteval.clock import Mark, Now, elapsed_s, stamp
+from spoteval.decision import Decision, kept
+from spoteval.event import NEEDS_YOU, Event
+from spoteval.files import append_line
+
+_WARNING = "<4>"
+_INFO = "<6>"
+
+
+def tell(text: str, warning: bool = False) -> None:
+    """One line to the journal; systemd reads the priority from its prefix."""
+    sys.stderr.write(f"{_WARNING if warning else _INFO}{text}\n")
+    sys.stderr.flush()
+
+
+def log_event(path: Path, event: Event) -> None:
+    """Append one event, durable; what needs a person is a warning in the journal too."""
+    append_line(path, event.record())
+    if event.kind == NEEDS_YOU:
+        tell(f"needs you: {event.instance}: {event.reason}", warning=True)
+
+
+@dataclass(slots=True)
+class DecisionLog:
+    """The journal gets every line; the file keeps changes and one line an hour."""
+
+    path: Path | None
+    limit_bytes: int = 16_000_000
+    _word: str | None = field(default=None, init=False)
+    _kept: Mark | None = field(default=None, init=False)
+
+    def write(self, decision: Decision, now: Now) -> str:
+        """Log one decision; returns its line."""
+        line = decision.line()
+        tell(line)
+        since_s = elapsed_s(self._kept, now) if self._kept is not None else None
+        if self.path is not None and kept(self._word, decision.word, since_s):
+            self._keep(self.path, decision, line, now)
+        return line
+
+    def _keep(self, path: Path, decision: Decision, line: str, now: Now) -> None:
+        self._word, self._kept = decision.word, now.mark
+        if path.exists() and path.stat().st_size > self.limit_bytes:
+            path.replace(path.with_suffix(".jsonl.1"))
+        append_line(path, {"at": stamp(now.wall), "line": line}, durable=False)

@@ -1,0 +1,24 @@
+"""Facts of a boot: object names that say something, one create-only object each."""
+
+from collections.abc import Mapping
+
+from spoteval.files import encoded
+from spoteval.publication.keys import fact_key
+from spoteval.store.contract import Store
+
+
+def run_fact(run: str, generation: int) -> str:
+    """This run is assigned to the instance."""
+    return f"run-{run}-{generation}"
+
+
+def ended_fact(run: str) -> str:
+    """This run is over."""
+    return f"ended-{run}"
+
+
+def put_fact(
+    store: Store, instance: str, seq: int, session: str, name: str, body: Mapping[str, object]
+) -> None:
+    """Put one fact; putting it again changes nothing. Raises StoreError."""
+    store.put(fact_key(instance, seq, session, name), encoded(dict(body)))

@@ -1,0 +1,65 @@
+"""Holds in the store: placed create-only, proved, read, released by a person."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from spoteval.clock import stamp
+from spoteval.files import encoded, parse_record
+from spoteval.hold import Hold, hold_from, unread_hold
+from spoteval.publication.keys import hold_key, instance_prefix, release_key
+from spoteval.publication.listing import InstanceListing, listing
+from spoteval.shape import Reading, Unreadable
+from spoteval.store.contract import Put, Store, StoreError
+
+
+def place(store: Store, hold: Hold) -> str:
+    """Put the hold and prove it; returns the strength of the proof.
+
+    `proved` = a second create-only put of the same key answered that it exists: works under a key that may only put.
+    Raises StoreError where it cannot be put or proved.
+    """
+    key, body = hold_key(hold.instance, hold.id), encoded(hold.record())
+    store.put(key, body)
+    if store.put(key, body) is not Put.EXISTS:
+        raise StoreError(
+            f"{store.url}/{key}: the store took the same key twice; the hold is not proved"
+        )
+    return "proved"
+
+
+def read_back(store: Store, hold: Hold) -> str:
+    """Strength `read`: the hold is seen by LIST. Raises StoreError where it is not there."""
+    if hold.id not in look(store, hold.instance).standing:
+        raise StoreError(f"{store.url}: the hold {hold.id} is not listed after it was put")
+    return "read"
+
+
+def look(store: Store, instance: str) -> InstanceListing:
+    """One LIST of everything about the instance; raises StoreError."""
+    return listing(instance, (item.key for item in store.list(instance_prefix(instance))))
+
+
+def fetch(store: Store, instance: str, ids: Iterable[str]) -> tuple[Hold, ...]:
+    """The holds of these ids. One whose body is damaged or out of reach is a hold all the same."""
+    return tuple(_fetched(store, instance, hold_id) for hold_id in ids)
+
+
+def release(store: Store, instance: str, hold_id: str, by: str, at: datetime) -> None:
+    """Lift one hold; a person does that. Raises StoreError."""
+    body = {"id": hold_id, "instance": instance, "by": by, "at": stamp(at)}
+    store.put(release_key(instance, hold_id), encoded(body))
+
+
+def _fetched(store: Store, instance: str, hold_id: str) -> Hold:
+    found = _read(store, hold_key(instance, hold_id))
+    if isinstance(found, Unreadable):
+        return unread_hold(hold_id, instance, found.why)
+    return found
+
+
+def _read(store: Store, key: str) -> Reading[Hold]:
+    try:
+        table = parse_record(store.get(key), key)
+    except StoreError as error:
+        return Unreadable(str(error))
+    return table if isinstance(table, Unreadable) else hold_from(table)

@@ -1,0 +1,99 @@
+"""Names of objects in the store, and reversible safe names for what people and harnesses call things."""
+
+from urllib.parse import quote, unquote
+
+
+def safe(name: str) -> str:
+    """A name as one part of a key: percent-encoded, no slash, never empty or a dot path."""
+    text = quote(name, safe="-_.=+@,~") or "%"
+    return "%2E" + text[1:] if text.startswith(".") else text
+
+
+def original(part: str) -> str:
+    """The name that `safe` encoded."""
+    return "" if part == "%" else unquote(part)
+
+
+def safe_path(path: str) -> str:
+    """A relative path as parts of a key: each part safe, slashes kept."""
+    return "/".join(safe(part) for part in path.split("/"))
+
+
+def original_path(path: str) -> str:
+    """The relative path that `safe_path` encoded."""
+    return "/".join(original(part) for part in path.split("/"))
+
+
+def run_prefix(run: str) -> str:
+    """Everything of one run."""
+    return f"runs/{run}/"
+
+
+def record_key(run: str, generation: int) -> str:
+    """One generation of the run record."""
+    return f"runs/{run}/record/{generation:06d}.json"
+
+
+def epoch_key(run: str, epoch: int) -> str:
+    """The claim of one epoch."""
+    return f"runs/{run}/epochs/{epoch:06d}.json"
+
+
+def attempt_prefix(run: str, episode: str, attempt: int) -> str:
+    """The parts of one attempt. The episode's key is one part of it, slashes encoded."""
+    return f"runs/{run}/episodes/{safe(episode)}/{attempt}/"
+
+
+def manifest_key(run: str, episode: str, attempt: int) -> str:
+    """Written last: without it the attempt is not published."""
+    return attempt_prefix(run, episode, attempt) + "MANIFEST.json"
+
+
+def log_prefix(run: str, host: str, name: str, incarnation: int) -> str:
+    """The segments of one appended file."""
+    return f"runs/{run}/log/{host}/{safe(name)}/{incarnation:06d}/"
+
+
+def segment_key(run: str, host: str, name: str, incarnation: int, offset: int, length: int) -> str:
+    """One segment of an appended file."""
+    return log_prefix(run, host, name, incarnation) + f"{offset:012d}-{length}"
+
+
+def state_key(run: str, path: str, epoch: int, generation: int) -> str:
+    """One generation of a file that changes in place."""
+    return f"runs/{run}/state/{safe_path(path)}/{epoch:06d}-{generation:06d}"
+
+
+def interruption_key(run: str, interruption: str, name: str) -> str:
+    """A record of one interruption."""
+    return f"runs/{run}/interruptions/{safe(interruption)}/{safe_path(name)}"
+
+
+def end_key(run: str) -> str:
+    """How the run ended."""
+    return f"runs/{run}/end.json"
+
+
+def heartbeat_key(run: str, session: str, number: int) -> str:
+    """One sign of life with progress."""
+    return f"runs/{run}/heartbeat/{session}/{number:08d}.json"
+
+
+def instance_prefix(instance: str) -> str:
+    """Holds, releases, facts and owner of one instance: read by one LIST a poll."""
+    return f"instances/{instance}/"
+
+
+def hold_key(instance: str, hold: str) -> str:
+    """A hold."""
+    return f"instances/{instance}/holds/{safe(hold)}.json"
+
+
+def release_key(instance: str, hold: str) -> str:
+    """A person's release of the hold of the same id."""
+    return f"instances/{instance}/releases/{safe(hold)}.json"
+
+
+def fact_key(instance: str, seq: int, session: str, fact: str) -> str:
+    """A fact of one boot; its name is what it says."""
+    return f"instances/{instance}/boots/{seq:06d}-{session}/{safe(fact)}.json"
