@@ -1,0 +1,56 @@
+"""The table of verbs: where each lives and what it says of itself, so that help imports none of them."""
+
+from dataclasses import dataclass
+
+BLOCKS = ("decide", "set up", "run", "after")
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One verb: `module:attribute` of its click command, its line in the help, its block (None = hidden)."""
+
+    target: str
+    help: str
+    block: str | None = None
+
+
+_RUN, _SHOW, _HOLD = "spoteval.cli.run", "spoteval.cli.run_show", "spoteval.cli.hold"
+
+# Keys are the words a person types. Without a target a verb is a group of the keys that begin with its words;
+# a module that brings its own group is the target of all its keys.
+VERBS: dict[str, Verb] = {
+    "demo": Verb("spoteval.cli.demo:demo", "Try it: a real evaluation, no cloud, 4 min.", "decide"),
+    "check": Verb("spoteval.cli.check:check", "Is this host ready? Names what to do.", "set up"),
+    "config": Verb("", "The configuration in force.", "set up"),
+    "config show": Verb(
+        "spoteval.cli.config:show", "Every value and where it came from.", "set up"
+    ),
+    "run": Verb("", "Make, start, stop and look at runs.", "run"),
+    "run new": Verb(f"{_RUN}:new", "Freeze [run] into a run record; starts nothing.", "run"),
+    "run start": Verb(f"{_RUN}:start", "Make a run the active one; boot-resume starts it.", "run"),
+    "run stop": Verb(f"{_RUN}:stop", "Stop the active run, keep it resumable.", "run"),
+    "run show": Verb(f"{_SHOW}:show", "One run's record and progress.", "run"),
+    "run list": Verb(f"{_SHOW}:list_", "All runs of this disk or store.", "run"),
+    "run exec": Verb("spoteval.cli.run_exec:exec_", "Become the harness of the active run."),
+    "status": Verb("spoteval.cli.status:status", "Where the run stands; no provider call.", "run"),
+    "events": Verb("spoteval.cli.events:events", "Starts, stops, prices, stages, holds.", "run"),
+    "decisions": Verb("spoteval.cli.decisions:decisions", "What the agents decided, why.", "run"),
+    "hold": Verb("", "Place, release and show holds.", "run"),
+    "hold place": Verb(f"{_HOLD}:place", "Nothing is started while a hold stands.", "run"),
+    "hold release": Verb(f"{_HOLD}:release", "Lift the holds that `hold show` lists.", "run"),
+    "hold show": Verb("spoteval.cli.hold_show:show", "Every hold, and what lifts it.", "run"),
+    "stop": Verb("spoteval.cli.stop:stop", "Hold, stop, wait until it is off.", "run"),
+    "start": Verb("spoteval.cli.start:start", "Start by hand, past the restarter.", "run"),
+    "pull": Verb(
+        "spoteval.cli.pull:pull", "A run from the store into an empty directory.", "after"
+    ),
+    "verify": Verb(
+        "spoteval.cli.verify:verify", "Every pulled byte against its manifest.", "after"
+    ),
+    "fact": Verb("spoteval.cli.fact:fact", "Facts of this boot."),
+    "fact put": Verb("spoteval.cli.fact:fact", "Put one fact of this boot into the store."),
+    "fact epoch": Verb("spoteval.cli.fact:fact", "Claim the next epoch of the active run."),
+    "settle": Verb("spoteval.cli.settle:settle", "Settle what the last interruption cut."),
+    "server": Verb("spoteval.cli.server:server", "The model servers."),
+    "server probe": Verb("spoteval.cli.server:server", "One look whether a server is ready."),
+}
