@@ -15,6 +15,7 @@ inspect=0.3.285
 harness=("inspect-ai==$inspect" "openai==3.57.0")
 # Somebody's own paths would bring somebody's own packages.
 unset PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX VIRTUAL_ENV
+trap 'exit 130' INT # not "pip failed" when a person stops it
 
 usage() {
     cat <<'TEXT'
@@ -88,7 +89,7 @@ install_quietly() {
     : >"$unfinished"
     if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
         "$@" >"$venv/.log" 2>&1; then
-        tail -n 20 -- "$venv/.log" >&2
+        grep -v '^WARNING' -- "$venv/.log" | tail -n 20 >&2
         fail 1 "pip could not install what is needed (whole output: $venv/.log)"
     fi
     rm -f -- "$unfinished"
@@ -124,7 +125,7 @@ environment="environment: inspect-ai $inspect"
 say_ready() { printf '%s%s in .venv: stands already\n' "$step" "$environment"; }
 
 say_before() {
-    printf '%s%s, about 400 MB in .venv, about a minute ...\n' "$step" "$environment"
+    printf '%s%s, about 400 MB in .venv, one to two minutes ...\n' "$step" "$environment"
 }
 
 say_after() {
