@@ -103,8 +103,10 @@ def test_the_shortest_restarter_file_has_the_documented_defaults(path: Path) -> 
         (
             'model = "qwen3-235b"',
             'model = "m"\nurl = "http://10.0.0.1:8000"',
-            '[server[0]] url "http://10.0.0.1:8000": must be a loopback address '
-            "(model servers are never public; use a tunnel)",
+            (
+                '[server[0]] url "http://10.0.0.1:8000": must be a loopback address '
+                "(model servers are never public; use a tunnel)"
+            ),
         ),
         (
             "[store]",
