@@ -151,9 +151,9 @@ def test_the_same_seed_is_the_same_on_every_machine() -> None:
     assert m.price(market, NEW) == SEVEN_PRICE
 
 
-SEVEN_STARTS = ("plain", "plain", "plain", "refused", "error", "error")
-SEVEN_SERVING = [6.597, 7.512, 6.245]
-SEVEN_RESUMING = 1.37
+SEVEN_STARTS = ("plain", "withdrawn", "plain", "error", "withdrawn", "plain", "error")
+SEVEN_SERVING = [7.512, 6.245, 5.37]
+SEVEN_RESUMING = 2.66
 SEVEN_PRICE = 3.52
 
 
