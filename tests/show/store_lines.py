@@ -87,18 +87,17 @@ def only_run(demo: Demo) -> str:
 
 
 def store_root(demo: Demo) -> Path:
-    """The kept directory that holds `runs` and `instances`."""
-    found = [
-        path.parent for path in demo.kept.rglob("instances") if (path.parent / "runs").is_dir()
-    ]
-    if not found:
-        raise Missing(f"no store in {demo.kept}")
-    return found[0]
+    """The kept store."""
+    return _kept(demo, "store")
 
 
 def disk_root(demo: Demo) -> Path:
-    """The kept durable disk: where the sentinel lies."""
-    found = sorted(demo.kept.rglob(".spoteval-disk.json"))
-    if not found:
-        raise Missing(f"no durable disk in {demo.kept}")
-    return found[0].parent
+    """The kept durable disk."""
+    return _kept(demo, "node/durable")
+
+
+def _kept(demo: Demo, name: str) -> Path:
+    path = demo.kept / name
+    if not path.is_dir():
+        raise Missing(f"{path} was not kept")
+    return path

@@ -12,6 +12,7 @@ from show.market_lines import same_seed_same_market
 from show.stage import Stage, clear
 from show.store_lines import bytes_agree, second_pull
 from show.suite_lines import invariants, record_cuts, rows, shape
+from show.witness_lines import counted_again
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -33,13 +34,14 @@ def main(argv: list[str] | None = None) -> int:
 def shows(stage: Stage) -> list[Show]:
     """In this order: quick ones first."""
     return [
-        Show("same seed, same market", lambda: same_seed_same_market(range(1, 51))),
+        Show("same seed, same market", lambda: same_seed_same_market(stage)),
         Show("sizes and import circles", shape),
         Show("rows", lambda: rows(stage)),
         Show("records cut at each byte", lambda: record_cuts(stage)),
         Show("invariants over the cycle", lambda: invariants(stage)),
         Show("memory and marker", lambda: memory(stage)),
         Show("demo, seed 7", lambda: demo_keys(stage.demo(7))),
+        Show("the episodes' own witness", lambda: counted_again(stage.demo(7))),
         Show("logs open in Inspect", lambda: logs_and_verdicts(stage, stage.demo(7))),
         Show("store and disk agree", lambda: bytes_agree(stage, stage.demo(7))),
         Show("second pull refused", lambda: second_pull(stage, stage.demo(7))),
