@@ -1,0 +1,1 @@
+"""The demo: a real evaluation through preemptions, with everything on this machine."""

@@ -1,0 +1,119 @@
+"""The demo from the first file to the last byte: what a person would type, in that order."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from spoteval.clock import monotonic_s, read_now
+from spoteval.demo.account import Account, cloud_state, take_account
+from spoteval.demo.layout import INSTANCE, RUN, DemoPaths, prepare
+from spoteval.demo.stage import DemoFailed, Host, free_port, staged
+from spoteval.loop import Waiting
+from spoteval.machine.process import Child
+from spoteval.paths import DurablePaths
+from spoteval.publication.compare import compare
+from spoteval.store.open import open_store
+
+LIMIT_S = 420.0
+AFTER_END_S = 4.0
+"""The restarter is watched for some polls more: it must leave the ended machine alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the person chose."""
+
+    root: Path
+    seed: int
+    profile: str = "demo"
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """The account of a demo that went through, its seconds, and whether the pull was verified."""
+
+    account: Account
+    duration_s: float
+    pull_verified: bool
+    second_pull_refused: bool
+
+
+def play(options: Options, waiting: Waiting, look: Callable[[DemoPaths], None]) -> Played:
+    """Run the demo; raises DemoFailed with one line that says what failed and where to look.
+
+    `look` is called after each wait, to show what happens.
+    """
+    paths = DemoPaths(options.root)
+    began_s = monotonic_s()
+    prepare(paths, free_port(), read_now().wall)
+    with staged(paths, options.seed, options.profile) as children:
+        _begin(paths, waiting)
+        _watch(paths, children, waiting, began_s, look)
+    verified, refused = _pull(paths)
+    account = take_account(paths, open_store(f"file://{paths.store}"))
+    return Played(account, monotonic_s() - began_s, verified, refused)
+
+
+def _begin(paths: DemoPaths, waiting: Waiting) -> None:
+    """A person starts the node once by hand, makes the run and starts it; from then on nobody types."""
+    _until(
+        lambda: cloud_state(paths.cloud) == "STOPPED", 15.0, waiting, "the local cloud to come up"
+    )
+    Host(paths.restarter).spoteval("start", INSTANCE, "--reason", "first start of the demo")
+    guest, boot = Host(paths.node), DurablePaths(paths.durable).boot
+    _until(boot.exists, 30.0, waiting, f"the first boot (see {paths.node / 'journal'})")
+    guest.spoteval("run", "new", RUN)
+    guest.spoteval("run", "start", RUN)
+
+
+def _watch(
+    paths: DemoPaths,
+    children: tuple[Child, ...],
+    waiting: Waiting,
+    began_s: float,
+    look: Callable[[DemoPaths], None],
+) -> None:
+    ended_s: float | None = None
+    while ended_s is None or monotonic_s() - ended_s < AFTER_END_S:
+        waiting.wait(0.5)
+        look(paths)
+        if ended_s is None and _over(paths):
+            ended_s = monotonic_s()
+        _refuse_dead(paths, children)
+        if monotonic_s() - began_s > LIMIT_S:
+            raise DemoFailed(f"not done after {LIMIT_S:.0f} s (see {paths.node / 'journal'})")
+
+
+def _over(paths: DemoPaths) -> bool:
+    """The run's end is recorded and the machine is off."""
+    return (
+        DurablePaths(paths.durable).run(RUN).end.exists() and cloud_state(paths.cloud) == "STOPPED"
+    )
+
+
+def _refuse_dead(paths: DemoPaths, children: tuple[Child, ...]) -> None:
+    for child, host in zip(children, (paths.node, paths.restarter), strict=True):
+        if (code := child.poll()) is not None:
+            raise DemoFailed(f"the processes of {host} ended with {code} (see {host / 'journal'})")
+
+
+def _pull(paths: DemoPaths) -> tuple[bool, bool]:
+    """Pull into an empty directory, verify, and hold against the disk; try to pull there again."""
+    desk = Host(paths.restarter)
+    desk.spoteval("pull", RUN, str(paths.pulled))
+    desk.spoteval("verify", str(paths.pulled))
+    store, disk = open_store(f"file://{paths.store}"), DurablePaths(paths.durable).run(RUN).root
+    differences = compare(store, RUN, disk)
+    try:
+        desk.spoteval("pull", RUN, str(paths.pulled))
+    except DemoFailed:
+        return not differences, True
+    return not differences, False
+
+
+def _until(true: Callable[[], bool], within_s: float, waiting: Waiting, what: str) -> None:
+    until_s = monotonic_s() + within_s
+    while not true():
+        if monotonic_s() > until_s:
+            raise DemoFailed(f"waited {within_s:.0f} s for {what}")
+        waiting.wait(0.2)

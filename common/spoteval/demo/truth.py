@@ -1,0 +1,79 @@
+"""The demo's own check: what the market did and what the episodes themselves wrote, beside our records."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from spoteval.event import Event
+from spoteval.hold import Hold
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """Counts of the lines that episodes append: a begin, and an end once the result is safe."""
+
+    begins: int
+    ends: int
+    rerun: int
+    """Episodes that began again after they had ended."""
+    ended: frozenset[str]
+
+
+def read_witness(path: Path) -> Witness:
+    """Read the lines `begin <sample> <epoch> …` and `end <sample> <epoch> …` in the order they were written."""
+    ended: set[str] = set()
+    rerun: set[str] = set()
+    counts: Counter[str] = Counter()
+    for line in path.read_text().splitlines():
+        word, sample, epoch, *_ = line.split()
+        counts[word] += 1
+        key = f"{sample}/{epoch}"
+        if word == "begin" and key in ended:
+            rerun.add(key)
+        if word == "end":
+            ended.add(key)
+    return Witness(counts["begin"], counts["end"], len(rerun), frozenset(ended))
+
+
+def starts_under_hold(
+    asked: Iterable[datetime], spans: Iterable[tuple[datetime, datetime | None]]
+) -> int:
+    """How many of these start calls were made while a hold stood (invariant I1)."""
+    held = list(spans)
+    return sum(any(_within(at, since, until) for since, until in held) for at in asked)
+
+
+def asked_by_restarter(events: Iterable[Event]) -> list[datetime]:
+    """When the restarter asked for a start, by its own events."""
+    return [event.at for event in events if event.kind == "start-asked"]
+
+
+def asked_of_market(history: Iterable[Mapping[str, object]]) -> int:
+    """How many start calls the market saw, whoever made them."""
+    return sum(line.get("what") == "start-asked" for line in history)
+
+
+def hold_spans(
+    holds: Iterable[Hold], released: Mapping[str, datetime]
+) -> list[tuple[datetime, datetime | None]]:
+    """From when to when each hold stood."""
+    return [(hold.at, released.get(hold.id)) for hold in holds if hold.at is not None]
+
+
+def errors_that_ran(events: Iterable[Event]) -> int:
+    """Start calls that answered an error while the start went on to RUNNING."""
+    count, failed = 0, False
+    for event in events:
+        if event.kind == "start-asked":
+            failed = False
+        elif event.kind == "start-answered":
+            failed = event.detail.get("ok") is False
+        elif event.kind == "running" and failed:
+            count, failed = count + 1, False
+    return count
+
+
+def _within(at: datetime, since: datetime, until: datetime | None) -> bool:
+    return since <= at and (until is None or at <= until)

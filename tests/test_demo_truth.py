@@ -1,0 +1,72 @@
+"""The demo's own check can fail: each fault that it looks for is found."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from spoteval.demo.truth import (
+    asked_by_restarter,
+    asked_of_market,
+    errors_that_ran,
+    hold_spans,
+    read_witness,
+    starts_under_hold,
+)
+from spoteval.event import Event
+from spoteval.hold import Hold
+
+AT = datetime(2026, 12, 1, tzinfo=UTC)
+
+
+def at(seconds: float) -> datetime:
+    return AT + timedelta(seconds=seconds)
+
+
+def event(seconds: float, kind: str, **detail: object) -> Event:
+    return Event(at(seconds), kind, "restarter", "gpu-1", detail=detail)
+
+
+def test_a_witness_finds_an_episode_that_ran_again_after_its_end(tmp_path: Path) -> None:
+    """A cut episode may begin again; one that ended may not, and counts once however often it does."""
+    path = tmp_path / "witness.log"
+    lines = ["begin a 1 7 t", "cut a 1 7 t", "begin a 1 8 t", "end a 1 8 t", "begin b 1 8 t"]
+    path.write_text("\n".join(lines) + "\n")
+    found = read_witness(path)
+    assert (found.begins, found.ends, found.rerun, found.ended) == (3, 1, 0, {"a/1"})
+    path.write_text("\n".join([*lines, "begin a 1 9 t", "begin a 1 9 t"]) + "\n")
+    assert read_witness(path).rerun == 1
+
+
+def test_epochs_of_one_sample_are_different_episodes(tmp_path: Path) -> None:
+    """The second epoch of a finished sample is no rerun."""
+    path = tmp_path / "witness.log"
+    path.write_text("begin a 1 7 t\nend a 1 7 t\nbegin a 2 7 t\n")
+    assert read_witness(path).rerun == 0
+
+
+def test_a_start_under_a_hold_is_found_at_both_bounds() -> None:
+    """At the hold, at its release, and one past on each side."""
+    spans = [(at(10), at(20))]
+    starts = [at(9.999), at(10), at(20), at(20.001)]
+    assert [starts_under_hold([start], spans) for start in starts] == [0, 1, 1, 0]
+    assert starts_under_hold([at(1e6)], [(at(10), None)]) == 1
+
+
+def test_holds_stand_from_their_time_until_their_release() -> None:
+    """A hold without a release stands for ever."""
+    holds = [Hold("a", "gpu-1", "r", "ana", at(1)), Hold("b", "gpu-1", "r", "ana", at(2))]
+    assert hold_spans(holds, {"a": at(5)}) == [(at(1), at(5)), (at(2), None)]
+
+
+def test_starts_are_counted_on_both_sides() -> None:
+    """The restarter's own events, and what the market saw."""
+    assert asked_by_restarter([event(1, "start-asked"), event(2, "running")]) == [at(1)]
+    assert asked_of_market([{"what": "start-asked"}, {"what": "running"}]) == 1
+
+
+def test_an_error_that_ran_needs_the_error_and_the_running() -> None:
+    """An accepted start that runs, and an error without capacity, are not it."""
+    fine = [event(1, "start-asked"), event(2, "start-answered", ok=True), event(3, "running")]
+    none = [event(4, "start-asked"), event(5, "start-answered", ok=False), event(6, "start-asked")]
+    ran = [event(7, "start-answered", ok=False), event(8, "running")]
+    assert errors_that_ran([*fine, *none]) == 0
+    assert errors_that_ran([*fine, *none, *ran]) == 1
