@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,7 +80,7 @@ class CloudFiles:
 
     def ask(self, verb: str, now: Now) -> str:
         """Put a call and return its id."""
-        call = f"{round(now.wall.timestamp() * 1000):013d}-{secrets.token_hex(4)}"
+        call = f"{round(now.wall.timestamp() * 1000):013d}-{os.urandom(4).hex()}"
         write_new_record(self.requests / f"{call}.json", {"verb": verb, "at": stamp(now.wall)})
         return call
 

@@ -1,6 +1,6 @@
 """Which life of the machine this is: the session."""
 
-import secrets
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def this_session(path: Path, boot: str) -> Session:
 
 
 def _made(path: Path, boot: str, pid1: int) -> Session:
-    fresh = Session(secrets.token_hex(4), boot, pid1)
+    fresh = Session(os.urandom(4).hex(), boot, pid1)
     if write_new_record(path, {"id": fresh.id, "boot": boot, "pid1_start": pid1}):
         return fresh
     return this_session(path, boot)

@@ -1,7 +1,6 @@
 """The store in a directory: `file:///path`. Create-only by link(2), durable by fsync."""
 
 import os
-import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -78,7 +77,7 @@ def _link_new(target: Path, root: Path, write: Writer) -> Put:
     if not root.is_dir():
         raise FileNotFoundError(2, "no such directory (is it mounted?)")
     _make_parents(target.parent)
-    temporary = target.with_name(f".tmp-{secrets.token_hex(6)}")
+    temporary = target.with_name(f".tmp-{os.urandom(6).hex()}")
     try:
         write(temporary)
         sync(temporary)
