@@ -61,5 +61,6 @@ def key_error(key: str) -> str | None:
     parts = key.split("/")
     bad_part = any(part in ("", ".", "..") or part.startswith(".tmp-") for part in parts)
     if bad_part or len(key.encode()) > 1024 or any(not char.isprintable() for char in key):
-        return f'"{key}": not a key (parts between "/", none empty or dotted, at most 1024 bytes)'
+        shown = "".join(char if char.isprintable() else "?" for char in key[:200])
+        return f'"{shown}": not a key (parts between "/", none empty or dotted, at most 1024 bytes)'
     return None

@@ -81,14 +81,23 @@ def _link_new(target: Path, root: Path, write: Writer) -> Put:
     try:
         write(temporary)
         sync(temporary)
-        step("link", target)
-        os.link(temporary, target)
-        step("linked", target)
-    except FileExistsError:
-        return Put.EXISTS
+        answer = _linked(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+    # Also when it exists: whoever linked it may have died before its name was durable.
     sync_directory(target.parent)
+    return answer
+
+
+def _linked(temporary: Path, target: Path) -> Put:
+    step("link", target)
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        if target.is_dir():
+            raise IsADirectoryError(21, "other keys lie below this one") from None
+        return Put.EXISTS
+    step("linked", target)
     return Put.CREATED
 
 
