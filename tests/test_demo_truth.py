@@ -31,7 +31,7 @@ def test_a_witness_finds_an_episode_that_ran_again_after_its_end(tmp_path: Path)
     lines = ["begin a 1 7 t", "cut a 1 7 t", "begin a 1 8 t", "end a 1 8 t", "begin b 1 8 t"]
     path.write_text("\n".join(lines) + "\n")
     found = read_witness(path)
-    assert (found.begins, found.ends, found.rerun, found.ended) == (3, 1, 0, {"a/1"})
+    assert (found.begins, found.ends, found.rerun, found.ended) == (3, 1, 0, frozenset({"a/1"}))
     path.write_text("\n".join([*lines, "begin a 1 9 t", "begin a 1 9 t"]) + "\n")
     assert read_witness(path).rerun == 1
 

@@ -75,7 +75,7 @@ def _watch(
 ) -> None:
     ended_s: float | None = None
     while ended_s is None or monotonic_s() - ended_s < AFTER_END_S:
-        waiting.wait(0.5)
+        _pause(waiting, 0.5)
         look(paths)
         if ended_s is None and _over(paths):
             ended_s = monotonic_s()
@@ -116,4 +116,10 @@ def _until(true: Callable[[], bool], within_s: float, waiting: Waiting, what: st
     while not true():
         if monotonic_s() > until_s:
             raise DemoFailed(f"waited {within_s:.0f} s for {what}")
-        waiting.wait(0.2)
+        _pause(waiting, 0.2)
+
+
+def _pause(waiting: Waiting, seconds: float) -> None:
+    """Wait a moment; a signal ends the demo, and with it everything that it started."""
+    if waiting.wait(seconds).reason == "signal":
+        raise KeyboardInterrupt

@@ -26,8 +26,7 @@ def read_witness(path: Path) -> Witness:
     ended: set[str] = set()
     rerun: set[str] = set()
     counts: Counter[str] = Counter()
-    for line in path.read_text().splitlines():
-        word, sample, epoch, *_ = line.split()
+    for word, sample, epoch, _ in _lines(path):
         counts[word] += 1
         key = f"{sample}/{epoch}"
         if word == "begin" and key in ended:
@@ -35,6 +34,14 @@ def read_witness(path: Path) -> Witness:
         if word == "end":
             ended.add(key)
     return Witness(counts["begin"], counts["end"], len(rerun), frozenset(ended))
+
+
+def in_flight(path: Path) -> int:
+    """Episodes of the newest process that began and neither ended nor were cut."""
+    lines = _lines(path)
+    newest = [line for line in lines if line[3] == lines[-1][3]]
+    begun = sum(line[0] == "begin" for line in newest)
+    return max(0, begun - (len(newest) - begun))
 
 
 def starts_under_hold(
@@ -77,3 +84,11 @@ def errors_that_ran(events: Iterable[Event]) -> int:
 
 def _within(at: datetime, since: datetime, until: datetime | None) -> bool:
     return since <= at and (until is None or at <= until)
+
+
+def _lines(path: Path) -> list[tuple[str, str, str, str]]:
+    """Word, sample, epoch and process of each line; none before the first episode wrote."""
+    if not path.exists():
+        return []
+    found = (line.split() for line in path.read_text().splitlines())
+    return [(words[0], words[1], words[2], words[3]) for words in found if len(words) >= 4]
