@@ -11,12 +11,14 @@ UNDECIDED = "undecided"
 NOT_AN_INTERRUPTION = "not-an-interruption"
 PREEMPTED = "preempted"
 OPERATOR = "operator"
+END = "end"
+IDLE = "idle"
 UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """opened.json: written first, before it is even known what the stop is."""
+    """opened.json: written first, before it is even known what the stop is. `notice` is the id of the provider's."""
 
     id: str
     run: str
@@ -25,6 +27,7 @@ class Opened:
     source: str
     cause: str = UNDECIDED
     window_s: float | None = None
+    notice: str | None = None
 
     def record(self) -> dict[str, object]:
         """The marker as a JSON object."""
@@ -36,6 +39,7 @@ class Opened:
             "source": self.source,
             "cause": self.cause,
             "window_s": self.window_s,
+            "notice": self.notice,
         }
 
 
@@ -80,6 +84,7 @@ def opened_from(table: Table) -> Reading[Opened]:
             source=table.text("source"),
             cause=table.text("cause"),
             window_s=table.maybe_number("window_s"),
+            notice=table.maybe_text("notice"),
         )
     except ShapeError as error:
         return Unreadable(str(error))

@@ -6,8 +6,9 @@ from datetime import datetime
 
 from spoteval.clock import stamp
 from spoteval.episode import Attempt, Outcome, attempt_from
+from spoteval.interruption import END, IDLE, OPERATOR
 
-_OUTCOMES = {"operator": Outcome.OPERATOR_STOPPED}
+_OUTCOMES = {cause: Outcome.OPERATOR_STOPPED for cause in (OPERATOR, END, IDLE)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,10 @@
 """Files on the durable disk: whole files, appended logs, locks. Every write of the product passes here."""
 
 from spoteval.files.append import Lines, append_line, append_lines, parse_lines, read_lines
+from spoteval.files.copy import copy_file
 from spoteval.files.lock import Taken, held, is_held
 from spoteval.files.read import parse_record, read_record, read_text
+from spoteval.files.spare import lay_spare, move_spare, write_spare
 from spoteval.files.whole import (
     encoded,
     remove,
@@ -20,9 +22,12 @@ __all__ = [
     "Taken",
     "append_line",
     "append_lines",
+    "copy_file",
     "encoded",
     "held",
     "is_held",
+    "lay_spare",
+    "move_spare",
     "parse_lines",
     "parse_record",
     "read_lines",
@@ -35,5 +40,6 @@ __all__ = [
     "write_new",
     "write_new_record",
     "write_record",
+    "write_spare",
     "write_whole",
 ]
