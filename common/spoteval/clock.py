@@ -49,6 +49,17 @@ def elapsed_s(mark: Mark, now: Now) -> float | None:
     return max(0.0, (now.wall - mark.wall).total_seconds())
 
 
+def carried(mark: Mark, now: Now) -> Mark:
+    """`mark` as a mark of the boot that is going on, so that what is waited for no longer hangs on the wall clock.
+
+    While nobody can know how long ago it was, it becomes the present moment: a wait then begins anew.
+    """
+    passed_s = elapsed_s(mark, now)
+    if passed_s is None:
+        return now.mark
+    return mark if mark.boot == now.boot else Mark(mark.wall, now.mono_s - passed_s, now.boot)
+
+
 def left_s(deadline: datetime, now: Now) -> float | None:
     """Seconds until a wall-clock deadline (negative when past); None while the clock is not synchronised."""
     return (deadline - now.wall).total_seconds() if now.synced else None

@@ -7,6 +7,9 @@ from datetime import datetime
 from spoteval.clock import stamp
 from spoteval.shape import Reading, ShapeError, Table, Unreadable
 
+UNREAD_BY = "unknown"
+"""Who placed a hold whose body could not be read."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hold:
@@ -58,7 +61,7 @@ def hold_from(table: Table) -> Reading[Hold]:
 
 def unread_hold(hold_id: str, instance: str, why: str) -> Hold:
     """A hold whose body cannot be read is a hold all the same: its key says so."""
-    return Hold(hold_id, instance, f"unreadable hold: {why}", by="unknown")
+    return Hold(hold_id, instance, f"unreadable hold: {why}", by=UNREAD_BY)
 
 
 def standing(holds: Iterable[Hold], released: Iterable[str]) -> tuple[Hold, ...]:

@@ -44,12 +44,19 @@ class InstanceListing:
 
     @property
     def assigned(self) -> tuple[str, int] | None:
-        """Run and generation of the newest `run-<run>-<generation>` fact."""
+        """Run and generation of the newest `run-<run>-<generation>` fact.
+
+        Within one boot, a run that is not over goes before one that is: names have no other order.
+        """
         found = [(fact.seq, match) for fact in self.facts if (match := _RUN.fullmatch(fact.name))]
         if not found:
             return None
-        _, match = max(found, key=lambda item: (item[0], int(item[1][2])))
+        _, match = max(found, key=self._newness)
         return match[1], int(match[2])
+
+    def _newness(self, found: tuple[int, re.Match[str]]) -> tuple[int, bool, int]:
+        seq, match = found
+        return seq, not self.ended(match[1]), int(match[2])
 
     def ended(self, run: str) -> bool:
         """Whether the guest put the fact that this run is over."""

@@ -42,11 +42,21 @@ class FileStore:
         """Every object whose key begins with `prefix`, in the order of keys."""
         self._refuse_absent_root()
         base = self._root / prefix.rpartition("/")[0]
-        found = (self._stored(path) for path in base.rglob("*"))
+        found = (self._stored(path) for path in self._below(base))
         yield from sorted(
             (item for item in found if item is not None and item.key.startswith(prefix)),
             key=lambda item: item.key,
         )
+
+    def _below(self, base: Path) -> Iterator[Path]:
+        """Every file below. A folder that cannot be read is an error: half a listing would read as absence."""
+
+        def refuse(error: OSError) -> None:
+            if not isinstance(error, FileNotFoundError | NotADirectoryError):
+                raise StoreError(f"{self.url}: {error.filename}: {error.strerror}") from error
+
+        for directory, _, names in os.walk(base, onerror=refuse):
+            yield from (Path(directory, name) for name in names)
 
     def _stored(self, path: Path) -> Stored | None:
         if path.name.startswith(".tmp-"):

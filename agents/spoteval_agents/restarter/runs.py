@@ -1,0 +1,63 @@
+"""The run that is assigned to an instance, and whether it is over."""
+
+from contextlib import suppress
+from pathlib import Path
+
+from spoteval.files import parse_record, read_record, write_whole
+from spoteval.publication.keys import end_key, record_key
+from spoteval.publication.listing import InstanceListing
+from spoteval.run import RunRecord, run_from
+from spoteval.shape import Reading, Table, Unreadable
+from spoteval.store.contract import NotThere, Store
+from spoteval_agents.restarter.state import Assignment
+
+
+def assignment(
+    store: Store, listing: InstanceListing, copy: Path, known: Assignment | None
+) -> Reading[Assignment | None]:
+    """The newest assignment; None where there is none. Unreadable where its record is damaged.
+
+    The record may reach the store later than the fact that names it: until then the run has no deadline
+    here. Raises StoreError.
+    """
+    if listing.assigned is None:
+        return None
+    run, generation = listing.assigned
+    record = _record(store, copy, run, generation)
+    if isinstance(record, Unreadable):
+        return record
+    over = known.over if known is not None and known.run == run else None
+    over = over if over is not None else _over(store, listing, run)
+    deadline = record.plan.deadline if record is not None else None
+    return Assignment(run, generation, deadline, over)
+
+
+def _over(store: Store, listing: InstanceListing, run: str) -> str | None:
+    if listing.ended(run):
+        return "ended-fact"
+    try:
+        store.get(end_key(run))
+    except NotThere:
+        return None
+    return "end.json"
+
+
+def _record(store: Store, copy: Path, run: str, generation: int) -> Reading[RunRecord | None]:
+    """The copy on this host where it is the one that is wanted, else the store's, which is then kept."""
+    kept = _parsed(read_record(copy))
+    if isinstance(kept, RunRecord) and (kept.name, kept.generation) == (run, generation):
+        return kept
+    key = record_key(run, generation)
+    try:
+        data = store.get(key)
+    except NotThere:
+        return None
+    found = _parsed(parse_record(data, key))
+    if isinstance(found, RunRecord):
+        with suppress(OSError):  # a copy: a full disk must not hide holds that can be read
+            write_whole(copy, data)
+    return found
+
+
+def _parsed(table: Reading[Table | None]) -> Reading[RunRecord | None]:
+    return run_from(table) if isinstance(table, Table) else table

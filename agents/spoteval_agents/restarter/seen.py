@@ -1,0 +1,76 @@
+"""What one look at one instance brought: each part a reading, because unknown is not false."""
+
+from dataclasses import dataclass
+
+from spoteval.clock import Mark
+from spoteval.hold import Hold
+from spoteval.provider.contract import Observation, Price, State
+from spoteval.publication.listing import InstanceListing
+from spoteval.shape import Reading, Unreadable
+from spoteval_agents.restarter.state import Assignment
+
+UNDERSTOOD = frozenset([State.STARTING, State.RUNNING, State.STOPPING, State.STOPPED])
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSight:
+    """One LIST of the instance's prefix. `bodies`: of those holds that the state does not know yet."""
+
+    listing: InstanceListing
+    bodies: tuple[Hold, ...] = ()
+    run: Assignment | None = None
+
+    @property
+    def boot_seq(self) -> int:
+        """Number of the newest boot that put any fact; 0 before the first."""
+        newest = self.listing.newest_boot
+        return newest[0] if newest is not None else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """The guest's last sign of life."""
+
+    age_s: float | None
+    finished: int | None
+    intended: int | None
+    in_flight: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One look. `taken` lies before the provider was asked. `price` None: it was not asked for.
+
+    `mirror`: names in the directory of mirrored holds, None where it is absent. `first_owners`: what the first
+    of two LISTs said, None where there was only one.
+    """
+
+    provider: Reading[Observation]
+    taken: Mark
+    file_hold: Reading[str | None]
+    store: Reading[StoreSight]
+    mirror: Reading[frozenset[str] | None] = None
+    strays: tuple[str, ...] = ()
+    guest: Guest | None = None
+    price: Reading[Price] | None = None
+    first_owners: tuple[str, ...] | None = None
+
+    @property
+    def understood(self) -> Observation | None:
+        """The observation, if it is one that the table of decisions has a row for."""
+        if isinstance(self.provider, Unreadable) or self.provider.state not in UNDERSTOOD:
+            return None
+        return self.provider
+
+    @property
+    def holds_error(self) -> str | None:
+        """Why it is not known whether a hold stands, or None."""
+        for reading in (self.file_hold, self.store):
+            if isinstance(reading, Unreadable):
+                return reading.why
+        return None
+
+    @property
+    def word(self) -> str:
+        """The provider's state as it stands in a line."""
+        return "UNKNOWN" if isinstance(self.provider, Unreadable) else self.provider.state.value

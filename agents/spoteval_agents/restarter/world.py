@@ -1,0 +1,106 @@
+"""One look at an instance: provider, holds directory, store. Every failure becomes a reading."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from spoteval.clock import Now
+from spoteval.control.holds import fetch, look
+from spoteval.files import read_text
+from spoteval.hold import UNREAD_BY
+from spoteval.paths import InstancePaths
+from spoteval.provider.contract import Provider
+from spoteval.provider.contract import State as ProviderState
+from spoteval.shape import Reading, Unreadable
+from spoteval.store.contract import Store, StoreError
+from spoteval_agents.restarter.guest import newest_sign
+from spoteval_agents.restarter.runs import assignment
+from spoteval_agents.restarter.seen import Guest, Seen, StoreSight
+from spoteval_agents.restarter.state import State
+
+OBSERVE_S, PRICE_S, CALL_S = 10.0, 10.0, 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What one instance is looked at through. `instances`: all names that are configured on this host."""
+
+    instance: str
+    provider: Provider
+    store: Store
+    paths: InstancePaths
+    instances: frozenset[str]
+    clock: Callable[[], Now]
+
+    @property
+    def mirror(self) -> Path:
+        """The directory in which holds of the store lie as files."""
+        return self.paths.hold.with_name(f"{self.instance}.d")
+
+    def look(self, state: State) -> Seen:
+        """Everything that is cheap: one provider call, one LIST, a few files."""
+        taken = self.clock().mark
+        provider = self.provider.observe(OBSERVE_S)
+        store = self._store(state)
+        running = not isinstance(provider, Unreadable) and provider.state is ProviderState.RUNNING
+        return Seen(
+            provider=provider,
+            taken=taken,
+            file_hold=self._file_hold(),
+            store=store,
+            mirror=_names(self.mirror),
+            strays=self._strays(),
+            guest=self._guest(store) if running else None,
+        )
+
+    def look_again(self, state: State, seen: Seen) -> Seen:
+        """The price, and only then holds and owners once more: they are the newest when a start goes out."""
+        price = self.provider.price(PRICE_S)
+        first = None if isinstance(seen.store, Unreadable) else seen.store.listing.owners
+        store, file_hold = self._store(state), self._file_hold()
+        return replace(seen, price=price, store=store, file_hold=file_hold, first_owners=first)
+
+    def _file_hold(self) -> Reading[str | None]:
+        text = read_text(self.paths.hold)
+        if text is None and not self.paths.hold.parent.is_dir():
+            return Unreadable(f"{self.paths.hold.parent}: no such directory (mkdir lifts that)")
+        return text
+
+    def _store(self, state: State) -> Reading[StoreSight]:
+        known = {item.hold.id for item in state.holds if item.hold.by != UNREAD_BY}
+        try:
+            listing = look(self.store, self.instance)
+            wanted = [key for key in listing.standing if key not in known]
+            bodies = fetch(self.store, self.instance, wanted)
+            run = assignment(self.store, listing, self.paths.run, state.run)
+        except StoreError as error:
+            return Unreadable(str(error))
+        return run if isinstance(run, Unreadable) else StoreSight(listing, bodies, run)
+
+    def _guest(self, store: Reading[StoreSight]) -> Guest | None:
+        if isinstance(store, Unreadable) or store.run is None:
+            return None
+        newest = store.listing.newest_boot
+        if newest is None:
+            return None
+        with suppress(StoreError):
+            return newest_sign(self.store, store.run.run, newest[1], self.clock())
+        return None
+
+    def _strays(self) -> tuple[str, ...]:
+        """Entries of the holds directory that name no instance: most likely a typo of one."""
+        names = _names(self.paths.hold.parent)
+        if names is None or isinstance(names, Unreadable):
+            return ()
+        known = self.instances | {f"{name}.d" for name in self.instances}
+        return tuple(sorted(name for name in names - known if not name.startswith(".")))
+
+
+def _names(directory: Path) -> Reading[frozenset[str] | None]:
+    try:
+        return frozenset(path.name for path in directory.iterdir())
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return Unreadable(f"{directory}: {error.strerror}")
