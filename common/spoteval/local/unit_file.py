@@ -56,6 +56,7 @@ class Unit:
     success: frozenset[int]  # exit codes, and minus the numbers of signals
     restart: str
     restart_s: float
+    no_restart: frozenset[int]  # RestartPreventExitStatus=
     path_exists: Path | None  # of a .path unit
     starts: str  # the unit that a .path unit starts
 
@@ -64,8 +65,10 @@ class Unit:
         """Whether it watches a path instead of running a program."""
         return self.name.endswith(".path")
 
-    def restarts_after(self, clean: bool) -> bool:
+    def restarts_after(self, code: int, *, clean: bool) -> bool:
         """Whether Restart= asks for another start after such an end."""
+        if code in self.no_restart:
+            return False
         return self.restart == "always" or (self.restart == "on-failure" and not clean)
 
 
@@ -159,6 +162,7 @@ def _unit(name: str, settings: Settings) -> Unit:
         success=_success(settings),
         restart=_last(settings, "Service", "Restart", "no"),
         restart_s=span_s(_last(settings, "Service", "RestartSec", "100ms")) or 0.0,
+        no_restart=_codes(settings, "RestartPreventExitStatus"),
         path_exists=Path(path) if path else None,
         starts=_last(settings, "Path", "Unit", f"{stem}.service"),
     )
@@ -184,9 +188,13 @@ def _environment(settings: Settings) -> dict[str, str]:
 
 def _success(settings: Settings) -> frozenset[int]:
     """0 and the four signals that systemd takes for a clean end, and what the unit adds."""
-    clean = {0, *(-int(number) for number in (signal.SIGHUP, signal.SIGINT))}
-    clean |= {-int(signal.SIGTERM), -int(signal.SIGPIPE)}
-    return frozenset(clean | set(map(_code, _words(settings, "Service", "SuccessExitStatus"))))
+    signals = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGPIPE)
+    clean = frozenset([0, *(-int(signum) for signum in signals)])
+    return clean | _codes(settings, "SuccessExitStatus")
+
+
+def _codes(settings: Settings, key: str) -> frozenset[int]:
+    return frozenset(map(_code, _words(settings, "Service", key)))
 
 
 def _code(word: str) -> int:

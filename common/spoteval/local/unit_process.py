@@ -149,8 +149,9 @@ class UnitProcess:
 
     def _down(self, now: Now) -> None:
         self._take_output(now)
+        code = self._code() or 0
         self._close()
-        if not self._asked_to_stop and self.unit.restarts_after(clean=not self._result):
+        if not self._asked_to_stop and self.unit.restarts_after(code, clean=not self._result):
             self._due_s = now.mono_s + self.unit.restart_s
             self._enter(Status.WAITING, now)
         else:

@@ -1,0 +1,191 @@
+"""units/: what systemd is told, read with the parser that the local node uses."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from spoteval.local.node import RESTARTER, enabled
+from spoteval.local.unit_file import Unit, load_units, ordered_after, parse_settings, start_order
+from spoteval.local.unit_set import check, is_helper
+from spoteval.machine import process
+
+UNITS = Path(__file__).parent.parent / "units"
+HOOK = "spoteval-shutdown-hook.service"
+RUN = "spoteval-run.service"
+RESUME = "spoteval-boot-resume.service"
+FOLLOWER = "spoteval-publication-follower.service"
+GUARD = "spoteval-idle-guard.service"
+END = "spoteval-end-handler.service"
+AGENTS = (HOOK, RESUME, FOLLOWER, GUARD, END, RESTARTER)
+
+
+def texts() -> dict[str, str]:
+    """All unit files."""
+    return {path.name: path.read_text() for path in UNITS.iterdir() if path.is_file()}
+
+
+def last(name: str, key: str) -> str:
+    """A setting of a service, empty where it is not set."""
+    values = parse_settings([texts()[name]]).get(("Service", key), [])
+    return values[-1] if values else ""
+
+
+def above(units: dict[str, Unit], name: str) -> frozenset[str]:
+    """All units that `name` starts after, by any number of steps."""
+    found, new = frozenset[str](), ordered_after(units)[name]
+    while not new <= found:
+        found |= new
+        new = frozenset().union(*(ordered_after(units)[other] for other in new))
+    return found
+
+
+def test_a_local_node_can_run_them_all() -> None:
+    """Nothing in them needs what the node does not know, and their order has no circle."""
+    units = load_units([UNITS])
+    check(units)
+    assert set(units) == set(texts())
+    assert {name for name, unit in units.items() if is_helper(unit)} == {
+        "spoteval-start-run.service",
+        "spoteval-poweroff.service",
+    }
+
+
+def test_the_hook_stops_first_and_the_run_before_the_follower() -> None:
+    """Stops are starts backwards: hook, then boot-resume, then run, then follower."""
+    units = load_units([UNITS])
+    assert set(AGENTS) - {HOOK, RESTARTER} | {RUN} <= above(units, HOOK)
+    assert {RUN, FOLLOWER} <= above(units, RESUME)
+    assert FOLLOWER in above(units, RUN)
+    assert FOLLOWER in above(units, END)
+    stops = start_order(units)[::-1]
+    guest = [name for name in stops if name in (HOOK, RESUME, RUN, FOLLOWER)]
+    assert guest == [HOOK, RESUME, RUN, FOLLOWER]
+
+
+def test_the_hook_keeps_the_bus_and_the_disk_until_it_has_ended() -> None:
+    """Without D-Bus it could not ask whether this is a shutdown; the disk must not be unmounted first."""
+    after = load_units([UNITS])[HOOK].after
+    assert {"dbus.service", "dbus.socket", "network-online.target", "mnt-durable.mount"} <= after
+
+
+def test_nothing_waits_for_a_hold_file_or_requires_the_disk() -> None:
+    """A condition would keep a unit down for the rest of the boot, a missing disk the guards."""
+    for name, text in texts().items():
+        assert "Requires" not in re.sub(r"(?m)^#.*$", "", text), name
+    conditions = {name: unit.conditions for name, unit in load_units([UNITS]).items()}
+    assert {name for name, found in conditions.items() if found} == {RUN}
+    assert [(str(c.path), c.there) for c in conditions[RUN]] == [("/run/spoteval/draining", False)]
+
+
+def test_the_idle_guard_waits_for_nothing() -> None:
+    """A disk or a network that does not come must not keep the machine on."""
+    assert load_units([UNITS])[GUARD].after == frozenset()
+
+
+def test_the_run_is_started_only_by_request_and_never_again() -> None:
+    """Static, no restart, stopped the harness's own way."""
+    run = load_units([UNITS])[RUN]
+    assert run.enabled_by == ()
+    assert run.restart == "no"
+    assert (run.kill_signal, run.kill_mode) == (2, "mixed")
+    assert run.commands[0].argv == ("spoteval", "run", "exec")
+
+
+@pytest.mark.parametrize("name", ["start-run", "poweroff"])
+def test_a_helper_takes_the_request_away_before_it_obeys(name: str) -> None:
+    """A request file that stays would start the helper for ever."""
+    units = load_units([UNITS])
+    path, service = units[f"spoteval-{name}.path"], units[f"spoteval-{name}.service"]
+    assert (str(path.path_exists), path.starts) == (f"/run/spoteval/{name}", service.name)
+    assert service.commands[0].argv == ("rm", "-f", f"/run/spoteval/{name}")
+    assert service.commands[1].argv[:2] == ("systemctl", "--no-block")
+    assert service.enabled_by == ()
+    assert path.enabled_by == ("paths.target",)
+
+
+def test_a_guest_boots_all_but_the_restarter() -> None:
+    """What is enabled on a guest, as the local node reads it."""
+    booted = set(enabled(load_units([UNITS])))
+    paths = {"spoteval-start-run.path", "spoteval-poweroff.path"}
+    assert booted == set(AGENTS) - {RESTARTER} | paths
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_agents_say_when_they_are_ready_and_run_without_root(name: str) -> None:
+    """Notify, found by name, own user, shared /run that outlives each, back after any end but exit 2."""
+    unit = load_units([UNITS])[name]
+    assert unit.type == "notify"
+    assert unit.commands[0].argv == (name.removesuffix(".service"),)
+    assert last(name, "User") == "spoteval"
+    assert (last(name, "RuntimeDirectory"), last(name, "RuntimeDirectoryPreserve")) == (
+        "spoteval",
+        "yes",
+    )
+    assert unit.restarts_after(1, clean=False)
+    assert unit.restarts_after(0, clean=True)
+    assert not unit.restarts_after(2, clean=False)
+    assert unit.watchdog_s is not None
+
+
+def test_only_those_who_end_the_run_may_signal_other_users() -> None:
+    """CAP_KILL where the run is stopped, nothing at all elsewhere."""
+    may = {name for name in AGENTS if last(name, "AmbientCapabilities") == "CAP_KILL"}
+    assert may == {HOOK, RESUME, END}
+    for name in AGENTS:
+        assert last(name, "CapabilityBoundingSet") == ("CAP_KILL" if name in may else "")
+
+
+def test_stops_fit_into_the_time_that_a_poweroff_has() -> None:
+    """The forced power-off comes after the longest stop, or it would cut the hook short."""
+    text = (UNITS / "poweroff.target.d" / "50-spoteval.conf").read_text()
+    settings = parse_settings([text])
+    assert settings[("Unit", "JobTimeoutSec")] == ["180s"]
+    stops = [load_units([UNITS])[name].stop_timeout_s for name in AGENTS]
+    assert max(s for s in stops if s is not None) < 180
+    assert load_units([UNITS])[HOOK].stop_timeout_s == 150
+
+
+def test_every_relaxed_line_has_its_reason_beside_it() -> None:
+    """A lock that is missing from one unit and not from its sisters is explained there."""
+    for name in AGENTS:
+        text = texts()[name]
+        for key in ("ProtectSystem=full", "PrivateDevices=no", "CapabilityBoundingSet=CAP_KILL"):
+            if key in text:
+                before = text[: text.index(key)].splitlines()
+                comment = [line for line in before[-2:] if line.startswith("#")]
+                assert comment, (name, key)
+
+
+def copies(tmp_path: Path) -> list[str]:
+    """The units with programs that exist here: systemd-analyze refuses others."""
+    for name, text in texts().items():
+        there = re.sub(r"(?m)^ExecStart=spoteval\S*", "ExecStart=/bin/true", text)
+        (tmp_path / name).write_text(there)
+    return [str(path) for path in sorted(tmp_path.iterdir())]
+
+
+needs_analyze = pytest.mark.skipif(
+    shutil.which("systemd-analyze") is None, reason="no systemd-analyze here"
+)
+
+
+@needs_analyze
+@pytest.mark.runs("starts systemd-analyze verify")
+def test_systemd_finds_nothing_to_say_about_them(tmp_path: Path) -> None:
+    """No unknown key, no wrong value."""
+    answer = process.run(["systemd-analyze", "verify", "--man=no", *copies(tmp_path)], 60)
+    assert (answer.code, answer.out + answer.err) == (0, "")
+
+
+@needs_analyze
+@pytest.mark.runs("starts systemd-analyze security for each unit")
+def test_the_sandbox_does_not_get_weaker(tmp_path: Path) -> None:
+    """systemd's own exposure level, lower is better; a bare unit has 9.6."""
+    copies(tmp_path)
+    for name in AGENTS:
+        asked = ["systemd-analyze", "security", "--offline=true", str(tmp_path / name)]
+        found = re.search(r"exposure level .*: ([\d.]+) ", process.run(asked, 60).out)
+        assert found is not None, name
+        assert float(found[1]) <= 2.7, name
