@@ -59,10 +59,11 @@ def flat(text: str) -> str:
 
 def _text(error: BaseException) -> str:
     """What a known failure says; an unknown one is a defect, named as such."""
+    from spoteval.control.refused import Failed
     from spoteval.files import Taken
     from spoteval.store.contract import StoreError
 
-    if isinstance(error, StoreError | Taken | click.ClickException):
+    if isinstance(error, Failed | StoreError | Taken | click.ClickException):
         return str(error)
     return f"{type(error).__name__}: {error} (a defect; --debug shows where)"
 

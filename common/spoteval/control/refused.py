@@ -1,4 +1,4 @@
-"""What is not done, and why."""
+"""What was not done, and why."""
 
 
 class Refused(Exception):
@@ -10,3 +10,7 @@ class Refused(Exception):
     def __init__(self, why: str, subject: str | None = None) -> None:
         super().__init__(why)
         self.subject = subject
+
+
+class Failed(Exception):
+    """Tried, and not done or not known to be done: one line. Exit 1."""

@@ -1,0 +1,68 @@
+"""`spoteval run show|list`: from the disk on the guest, from the store elsewhere."""
+
+import click
+
+from spoteval.cli.common import Host, disk_of, store_of, this_host
+from spoteval.cli.output import json_option, say, say_json, table
+from spoteval.control.refused import Refused
+from spoteval.control.runfiles import active_run, read_run
+from spoteval.report.run_list import in_store, on_disk, stored_record
+from spoteval.report.runs import HEAD, RunLine, record_lines
+from spoteval.run import RunRecord
+from spoteval.shape import Reading, Unreadable
+
+
+@click.command()
+@click.argument("name", required=False)
+@json_option
+def show(name: str | None, as_json: bool) -> None:
+    """The frozen record of run NAME (on the guest: of the active one) and how far it is."""
+    host = this_host()
+    name = name or _active(host)
+    record = _record(host, name)
+    if isinstance(record, Unreadable):
+        raise Refused(record.why)
+    line = next((item for item in _lines(host) if item.name == name), None)
+    done = line.record() if line is not None else {}
+    if as_json:
+        keys = ("state", "finished", "intended")
+        say_json({**record.record(), **{key: done.get(key) for key in keys}})
+        return
+    say("\n".join(record_lines(record)))
+    if line is not None:
+        say(f"{'progress':<12} {line.state}, {line.cells()[4]} episodes finished")
+
+
+@click.command(name="list")
+@json_option
+def list_(as_json: bool) -> None:
+    """All runs of this disk, or of the store."""
+    lines = _lines(this_host())
+    if as_json:
+        say_json({"runs": [line.record() for line in lines]})
+    elif lines:
+        say("\n".join(table([line.cells() for line in lines], HEAD)))
+    else:
+        say("no runs yet (spoteval run new NAME)")
+
+
+def _lines(host: Host) -> tuple[RunLine, ...]:
+    return on_disk(disk_of(host.guest)) if host.guest else in_store(store_of(host))
+
+
+def _active(host: Host) -> str:
+    active = active_run(disk_of(host.guest)) if host.guest else None
+    if isinstance(active, Unreadable):
+        raise Refused(active.why)
+    if active is None:
+        raise Refused("no run is active here: name one (spoteval run list)")
+    return active
+
+
+def _record(host: Host, name: str) -> Reading[RunRecord]:
+    if host.guest is None:
+        return stored_record(store_of(host), name)
+    disk = disk_of(host.guest)
+    if not disk.run(name).root.exists():
+        raise Refused(f'"{name}": no such run (spoteval run list)')
+    return read_run(disk.run(name))

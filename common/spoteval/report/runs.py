@@ -1,0 +1,92 @@
+"""A run's record and progress as lines; lists of runs."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from spoteval.clock import stamp
+from spoteval.report.words import duration
+from spoteval.run import RunPlan, RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """One run in a list. What is not known here is None."""
+
+    name: str
+    state: str
+    label: str
+    harness: str
+    created: str
+    finished: int | None
+    intended: int | None
+
+    def record(self) -> dict[str, object]:
+        """The line as a JSON object."""
+        return {
+            "run": self.name,
+            "state": self.state,
+            "label": self.label,
+            "harness": self.harness,
+            "created": self.created,
+            "finished": self.finished,
+            "intended": self.intended,
+        }
+
+    def cells(self) -> Sequence[str]:
+        """The line as cells of a table."""
+        done = f"{_count(self.finished)} of {_count(self.intended)}"
+        return (self.name, self.state, self.label, self.harness, done, self.created)
+
+
+HEAD = ("RUN", "STATE", "LABEL", "HARNESS", "FINISHED", "MADE")
+
+
+def record_lines(record: RunRecord) -> list[str]:
+    """The frozen record, one setting a line, absent ones left out."""
+    plan = record.plan
+    pairs = [
+        ("run", f"{record.name}, generation {record.generation}, made {stamp(record.created)}"),
+        ("instance", record.instance),
+        ("label", plan.label),
+        ("harness", f"{plan.harness} {record.versions.get(plan.harness, '')}".strip()),
+        ("spoteval", record.versions.get("spoteval", "unknown")),
+        ("command", _command(plan)),
+        ("directory", plan.directory),
+        ("user", plan.user),
+        ("concurrency", str(plan.concurrency)),
+        ("expected", "from the harness's header" if plan.expected is None else str(plan.expected)),
+        ("settlement", plan.settlement),
+        ("errors", plan.errors),
+        ("preflight", " ".join(plan.preflight)),
+        ("deadline", stamp(plan.deadline) if plan.deadline else ""),
+        ("env", _pairs(plan.env.items())),
+        ("secret_env", _pairs((name, f"<{file}>") for name, file in plan.secret_env.items())),
+        ("stop rules", _rules(plan)),
+    ]
+    return [f"{name:<12} {value}" for name, value in pairs if value]
+
+
+def _command(plan: RunPlan) -> str:
+    words = [plan.executable or plan.harness, *plan.args]
+    return " ".join(
+        word if word.isprintable() and " " not in word else json.dumps(word) for word in words
+    )
+
+
+def _pairs(items: Iterable[tuple[str, str]]) -> str:
+    return " ".join(f"{name}={value}" for name, value in items)
+
+
+def _rules(plan: RunPlan) -> str:
+    rules = plan.stop_rules
+    preemptions, episodes = rules.preemptions_before_episodes
+    return (
+        f"{duration(rules.failed_starts_s)} of failed starts"
+        f" · {rules.preemptions_before_healthy} preemptions before healthy"
+        f" · {preemptions} before {episodes} episodes"
+    )
+
+
+def _count(value: int | None) -> str:
+    return "?" if value is None else str(value)
