@@ -106,7 +106,7 @@ def coming_event(market: Market, history: History) -> Event | None:
         answer = market.weather.start(market.seed, attempts(history) - 1)
         return Event("running" if answer.runs else "no-capacity", answer.after_s)
     if phase.name == "noticed":
-        button = _struck(market, history[:-1]).button
+        button = _ends_with_button(market, history[:-1])
         return Event("power-button" if button else "plug", market.weather.window_s)
     if phase.name == "stopping" and phase.cause == "preempted":
         return Event("plug", market.button_s)
@@ -172,8 +172,7 @@ def _first_blow(market: Market, history: History) -> Event | None:
     return Event("plug", strike.at_s)
 
 
-def _struck(market: Market, before: History) -> Strike:
+def _ends_with_button(market: Market, before: History) -> bool:
+    """As the strike says that the notice came from; where none is planned, the gentle way."""
     strike = market.weather.strike(market.seed, before)
-    if strike is None:
-        raise ValueError("a history in which a notice came out of a clear sky")
-    return strike
+    return strike is None or strike.button
