@@ -43,7 +43,6 @@ def test_a_folder_that_is_there_gets_the_record(tmp_path: Path) -> None:
     (target / "steps.jsonl").write_text("{}\n")
     lay_spare(spare, "opened.json")
     assert write_spare(spare, "opened.json", RECORD, target)
-    lay_spare(spare, "opened.json")
     assert not write_spare(spare, "opened.json", {"id": "other"}, target)
     found = read_record(target / "opened.json")
     assert isinstance(found, Table)
@@ -96,6 +95,15 @@ def test_a_spare_cut_between_writing_and_moving_is_moved_later(
     assert isinstance(read_record(spare / "opened.json"), Table)
     move_spare(spare, target)
     assert isinstance(read_record(target / "opened.json"), Table)
+
+
+def test_a_second_laying_does_not_touch_the_first(tmp_path: Path) -> None:
+    """Who lays and who fills may meet: a spare appears as a whole or not at all."""
+    lay_spare(tmp_path / "spare", "opened.json")
+    (tmp_path / "spare" / "opened.json").write_text("filled")
+    with pytest.raises(OSError, match=os.strerror(errno.ENOTEMPTY)):
+        lay_spare(tmp_path / "spare", "opened.json")
+    assert (tmp_path / "spare" / "opened.json").read_text() == "filled"
 
 
 def asked(answers: int) -> Callable[[], bool]:

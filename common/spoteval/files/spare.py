@@ -13,18 +13,22 @@ SIZE_BYTES = 4096
 
 
 def lay_spare(folder: Path, name: str) -> None:
-    """Make `folder` with a file of blanks in it, durable: the names and the blocks of a later record."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Make `folder` with a file of blanks in it, durable: the names and the blocks of a later record.
+
+    It appears as a whole, so that who fills it never meets who lays it.
+    """
+    made = folder.with_name(f".{folder.name}.tmp")
+    made.mkdir(parents=True, exist_ok=True)
     step("write", folder / name)
-    descriptor = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(made / name, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         os.pwrite(descriptor, b" " * SIZE_BYTES, 0)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
     step("written", folder / name)
-    sync_directory(folder)
-    sync_directory(folder.parent)
+    sync_directory(made)
+    move_spare(made, folder)
 
 
 def fill_spare(folder: Path, name: str, record: Mapping[str, object], target: Path) -> None:
