@@ -36,9 +36,13 @@ class Survey:
     intended: tuple[str, ...] | None = None
     """Keys of all intended episodes, from the harness's own header; None while there is no header."""
     attempts: tuple[Attempt, ...] = ()
-    """Attempts with evidence in finished form: ended by themselves, or recorded as cut."""
+    """Attempts with evidence in finished form: ended by themselves, or recorded as cut. Identity is `native_id`;
+    `number` is the order of begin within the episode as far as the files tell."""
     in_flight: tuple[Attempt, ...] = ()
-    """Attempts that began and of which nothing tells how they ended."""
+    """Attempts that began and of which nothing tells how they ended: running, or cut by a kill just now."""
+    pending: tuple[Attempt, ...] = ()
+    """Attempts that ended by themselves, in a buffer from which the harness itself will write their evidence, also
+    after a kill. Not finished yet, and no cut."""
     unreadable: tuple[str, ...] = ()
     state_files: tuple[Path, ...] = ()
     """Files that change in place and are published whole."""
@@ -47,11 +51,22 @@ class Survey:
 class Harness(Protocol):
     """An adapter. `work` is the run's `work/` directory on the durable disk."""
 
-    name: str
-    stop_steps: tuple[StopStep, ...]
+    @property
+    def name(self) -> str:
+        """The name by which a run asks for it."""
+
+    @property
+    def stop_steps(self) -> tuple[StopStep, ...]:
+        """The run's own stop path, in order; SIGKILL is the caller's."""
 
     def refuses(self, run: RunRecord) -> str | None:
         """Why this run cannot be honoured (settlement, errors policy, arguments), or None."""
+
+    def prepare(self, run: RunRecord, work: Path) -> tuple[str, ...]:
+        """Mend, while no process of the run lives, what would make its next start stumble or repeat finished episodes.
+
+        Returns what was done, a sentence each; repeatable, and nothing of a run is thrown away.
+        """
 
     def command(self, run: RunRecord, work: Path) -> Command:
         """How the run starts, which is also how it resumes with the finished episodes kept."""

@@ -1,0 +1,177 @@
+"""Any program whose episodes are directories: `work/episodes/<key>/`, with `episode.json` written last.
+
+The program finds `work` in $SPOTEVAL_WORK. A directory without `episode.json` is an episode that began; after a
+stop it is moved to `work/cut/<key>/<n>/`, so that the next attempt begins with an empty one. `episode.json` may be
+empty, or say `outcome`, `verdict`, `limit`, `error`, `input_tokens`, `output_tokens`, `started`, `ended`.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from stat import S_ISREG
+
+from spoteval.episode import Attempt, Outcome, Part, Usage
+from spoteval.files import sync_directory
+from spoteval.files.step import step
+from spoteval.harness.contract import Command, StopStep, Survey
+from spoteval.harness.plans import stop_steps
+from spoteval.run import RunRecord
+from spoteval.shape import Reading, ShapeError, Table, Unreadable
+
+DONE = "episode.json"
+_REFUSED = {
+    "remaining_budget": "nothing tells what a cut episode has spent",
+    "none": 'the program begins cut episodes again (use "fresh_budget")',
+}
+
+
+@dataclass(frozen=True)
+class Directory:
+    """The adapter `directory`."""
+
+    name: str = "directory"
+    stop_steps: tuple[StopStep, ...] = stop_steps("directory")
+
+    def refuses(self, run: RunRecord) -> str | None:
+        """No program, no way to know the episodes, or a settlement that only the program could honour."""
+        plan = run.plan
+        why = _REFUSED.get(plan.settlement)
+        if why is not None:
+            return f'settlement "{plan.settlement}" cannot be honoured by harness directory: {why}'
+        if plan.errors != "keep":
+            return f'errors "{plan.errors}" cannot be honoured by harness directory (use "keep")'
+        if not plan.executable:
+            return "harness directory: executable is missing: the program that runs the episodes"
+        return None
+
+    def prepare(self, run: RunRecord, work: Path) -> tuple[str, ...]:
+        """Move what a stop cut out of the way, unless the program goes on inside it ("continued")."""
+        if run.plan.settlement == "continued":
+            return ()
+        cut = [path for path in _directories(work / "episodes") if not (path / DONE).exists()]
+        return tuple(_moved(path, work / "cut" / path.name) for path in cut)
+
+    def command(self, run: RunRecord, work: Path) -> Command:
+        """The program itself, which resumes by leaving out what has its `episode.json`."""
+        plan = run.plan
+        return Command(
+            argv=(plan.executable, *plan.args),
+            env={**plan.env, "SPOTEVAL_WORK": str(work)},
+            cwd=Path(plan.directory),
+        )
+
+    def survey(self, run: RunRecord, work: Path) -> Survey:
+        """One attempt a directory: those set aside were cut, those with `episode.json` ended."""
+        wrong: list[str] = []
+        attempts = list(_set_aside(work))
+        running: list[Attempt] = []
+        for path in _directories(work / "episodes"):
+            attempt = _attempt(path, 1 + len(_directories(work / "cut" / path.name)))
+            if isinstance(attempt, Unreadable):
+                wrong.append(attempt.why)
+            else:
+                (attempts if attempt.outcome else running).append(attempt)
+        intended = _intended(run, work)
+        if isinstance(intended, Unreadable):
+            wrong.append(intended.why)
+        return Survey(
+            intended=None if isinstance(intended, Unreadable) else intended,
+            attempts=tuple(attempts),
+            in_flight=tuple(running),
+            unreadable=tuple(wrong),
+            state_files=tuple(path for path in (work / "intended.json",) if path.is_file()),
+        )
+
+    def salvage(self, run: RunRecord, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
+        """Every file of the episodes that have not ended."""
+        cut = [path for path in _directories(work / "episodes") if not (path / DONE).exists()]
+        return tuple(file for path in cut for file in _files(path))
+
+
+def _attempt(path: Path, number: int) -> Reading[Attempt]:
+    """The attempt in an episode's directory; its outcome is None while `episode.json` is not there."""
+    key = path.name
+    done = path / DONE
+    if not done.exists():
+        return Attempt(key, _native(key, number), None, number, parts=_parts(path))
+    try:
+        data = done.read_bytes()
+        table = Table(json.loads(data) if data.strip() else {}, str(done))
+        return _ended(key, number, table, _parts(path))
+    except OSError as error:
+        return Unreadable(f"{done}: {error.strerror}")
+    except (ShapeError, ValueError, TypeError) as error:
+        return Unreadable(f"{done}: {error}")
+
+
+def _ended(key: str, number: int, table: Table, parts: tuple[Part, ...]) -> Attempt:
+    allowed = [outcome.value for outcome in Outcome if outcome.by_itself]
+    return Attempt(
+        key=key,
+        native_id=_native(key, number),
+        outcome=Outcome(table.choice("outcome", allowed, Outcome.COMPLETED.value)),
+        number=number,
+        verdict=table.maybe_text("verdict"),
+        limit=table.maybe_text("limit"),
+        error=table.maybe_text("error"),
+        usage=Usage(table.whole("input_tokens", 0), table.whole("output_tokens", 0)),
+        started=table.maybe_moment("started"),
+        ended=table.maybe_moment("ended"),
+        parts=parts,
+    )
+
+
+def _set_aside(work: Path) -> Iterator[Attempt]:
+    for episode in _directories(work / "cut"):
+        for number, path in enumerate(_directories(episode), start=1):
+            native = _native(episode.name, number)
+            cut = Outcome.PREEMPTION_INTERRUPTED
+            yield Attempt(episode.name, native, cut, number, parts=_parts(path))
+
+
+def _intended(run: RunRecord, work: Path) -> Reading[tuple[str, ...] | None]:
+    """The keys in `work/intended.json`; without it, `expected = 24` means the directories `1` to `24`."""
+    path = work / "intended.json"
+    try:
+        keys = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        count = run.plan.expected
+        return None if count is None else tuple(str(number) for number in range(1, count + 1))
+    except (OSError, ValueError) as error:
+        return Unreadable(f"{path}: {error}")
+    if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
+        return Unreadable(f"{path}: not a list of keys")
+    return tuple(keys)
+
+
+def _moved(path: Path, cuts: Path) -> str:
+    target = cuts / f"{1 + len(_directories(cuts)):04d}"
+    cuts.mkdir(parents=True, exist_ok=True)
+    step("rename", path)
+    path.rename(target)
+    step("renamed", path)
+    sync_directory(cuts)
+    sync_directory(path.parent)
+    return f"{path.name} was cut: moved to {target}"
+
+
+def _native(key: str, number: int) -> str:
+    return f"{key}#{number}"
+
+
+def _parts(path: Path) -> tuple[Part, ...]:
+    return tuple(Part(str(file.relative_to(path)), file) for file in _files(path))
+
+
+def _files(path: Path) -> list[Path]:
+    """Plain files at any depth. Never a link: an episode must not be able to publish what it points at."""
+    found = [Path(top) / name for top, _, names in os.walk(path) for name in names]
+    return sorted(file for file in found if S_ISREG(file.lstat().st_mode))
+
+
+def _directories(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return []
+    return sorted(item for item in path.iterdir() if item.is_dir() and not item.is_symlink())

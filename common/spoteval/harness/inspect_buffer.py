@@ -1,0 +1,72 @@
+"""Inspect's sample buffer: the database in which a living log keeps its samples until the next flush.
+
+After a kill it is the only place that names the samples that were running. It lies in the harness's
+data directory, one file for each log and process: `samplebuffer/<hash>/<log name>.<pid>.db`.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from spoteval.shape import Reading, Unreadable
+
+_BUSY_S = 2.0
+SIDECARS = ("-wal", "-shm")
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """One database: the log it belongs to, the process that made it, and its rows (sample summaries)."""
+
+    path: Path
+    log: str
+    pid: int
+    rows: tuple[dict[str, Any], ...]
+
+
+def buffers(home: Path) -> Iterator[Reading[Buffer]]:
+    """Every sample buffer below the harness's home, oldest name first."""
+    root = home / ".local/share/inspect_ai/samplebuffer"
+    for path in sorted(root.glob("*/*.db")):
+        log, _, pid = path.name.removesuffix(".db").rpartition(".")
+        if log.endswith(".eval") and pid.isdigit() and path.is_file() and not path.is_symlink():
+            rows = _rows(path)
+            yield rows if isinstance(rows, Unreadable) else Buffer(path, log, int(pid), rows)
+
+
+def _rows(path: Path) -> Reading[tuple[dict[str, Any], ...]]:
+    try:
+        return _queried(path, "mode=ro")
+    except sqlite3.OperationalError as error:
+        if "no such table" in str(error):
+            return ()  # made, and killed before it was set up
+        return _rows_at_rest(path, str(error))
+    except (sqlite3.Error, ValueError) as error:
+        return Unreadable(f"{path}: {error}")
+
+
+def _rows_at_rest(path: Path, why: str) -> Reading[tuple[dict[str, Any], ...]]:
+    """Who may not write beside a database cannot open it once its -wal and -shm are gone.
+
+    Then no process has it open either, and it can be read as a file that nobody changes.
+    """
+    if path.with_name(path.name + "-wal").exists():
+        return Unreadable(f"{path}: {why}")
+    try:
+        return _queried(path, "immutable=1")
+    except (sqlite3.Error, ValueError) as error:
+        return Unreadable(f"{path}: {error}")
+
+
+def _queried(path: Path, option: str) -> tuple[dict[str, Any], ...]:
+    """A reader in WAL mode never holds up the writer."""
+    connection = sqlite3.connect(f"file:{quote(str(path))}?{option}", uri=True, timeout=_BUSY_S)
+    try:
+        found = connection.execute("SELECT data FROM samples ORDER BY rowid").fetchall()
+    finally:
+        connection.close()
+    return tuple(row for (text,) in found if isinstance(row := json.loads(text), dict))

@@ -1,0 +1,155 @@
+"""All logs and buffers of one eval set together: every begin of a sample is one attempt, found once."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from spoteval.episode import Attempt, Outcome
+from spoteval.harness.contract import Survey
+from spoteval.harness.inspect_buffer import Buffer
+from spoteval.harness.inspect_log import Log, sample_attempt
+
+_LOST = "finished in the harness's buffer, which it did not read again"
+
+
+@dataclass(frozen=True, slots=True)
+class EvalSet:
+    """What was read: logs oldest first, buffers, and the tasks that eval-set.json names, as (name, id)."""
+
+    logs: tuple[Log, ...]
+    buffers: tuple[Buffer, ...]
+    tasks: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def whole(self) -> tuple[Log, ...]:
+        """The logs that say something of their own."""
+        return tuple(log for log in self.logs if not log.half_recovered)
+
+    def label(self, task: str, task_id: str) -> str:
+        """The task's part of a key: its name, with its id where several tasks of the set share the name."""
+        known = {*self.tasks, *((log.task, log.task_id) for log in self.logs)}
+        shared = Counter(name for name, _ in known)[task] > 1
+        return f"{task}~{task_id[:8]}" if shared else task
+
+    def newest(self) -> dict[str, Path]:
+        """The log in which each task goes on: the one written last."""
+        return {log.task_id: log.path for log in self.whole}
+
+
+def tasks_of(eval_set_json: bytes) -> tuple[tuple[str, str], ...]:
+    """The tasks that eval-set.json names; none where it is torn (Inspect writes it in place)."""
+    try:
+        tasks = json.loads(eval_set_json)["tasks"]
+        return tuple((str(task["name"]), str(task["task_id"])) for task in tasks)
+    except (ValueError, KeyError, TypeError):
+        return ()
+
+
+def survey_of(found: EvalSet) -> Survey:
+    """Pure: what logs and buffers say, merged."""
+    logged = list(_logged(found))
+    recorded = {attempt.native_id for attempt in logged}
+    rows = {
+        row.attempt.native_id: row
+        for row in _buffered(found)
+        if row.attempt.native_id not in recorded
+    }.values()
+    cut = [_cut(row.attempt) for row in rows if not row.alive]
+    alive = [row.attempt for row in rows if row.alive]
+    numbered = _numbered([*logged, *cut, *alive])
+    living = {attempt.native_id for attempt in alive}
+    return Survey(
+        intended=_intended(found),
+        attempts=tuple(item for item in numbered if item.native_id not in living),
+        pending=tuple(item for item in numbered if item.native_id in living and item.outcome),
+        in_flight=tuple(
+            item for item in numbered if item.native_id in living and item.outcome is None
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A sample in a buffer. `alive`: its log is the one in which the task goes on."""
+
+    attempt: Attempt
+    alive: bool
+
+
+def _logged(found: EvalSet) -> Iterator[Attempt]:
+    """Each sample once, as the oldest log that holds it has it.
+
+    A resumed run copies the samples it keeps into its new log, some of them written anew; the first log that holds
+    one is the one that is never written again. Only an end is stronger than an older word of a cut.
+    """
+    first: dict[tuple[str, str], Attempt] = {}
+    for log in found.whole:
+        label = found.label(log.task, log.task_id)
+        for sample in log.samples:
+            attempt = replace(sample, key=f"{label}/{sample.key}")
+            known = first.setdefault((attempt.key, attempt.native_id), attempt)
+            if attempt.finished and not known.finished:
+                first[attempt.key, attempt.native_id] = attempt
+    yield from first.values()
+
+
+def _buffered(found: EvalSet) -> Iterator[_Row]:
+    logs = {log.path.name: log for log in found.whole}
+    newest = found.newest()
+    for buffer in found.buffers:
+        log = logs.get(buffer.log)
+        if log is None:
+            continue  # no sample begins before its log is there
+        label = found.label(log.task, log.task_id)
+        alive = newest[log.task_id] == log.path and not log.closed
+        for row in buffer.rows:
+            if (attempt := _row_attempt(label, row)) is not None:
+                yield _Row(attempt, alive)
+
+
+def _row_attempt(label: str, row: Mapping[str, Any]) -> Attempt | None:
+    """A row without an end is a sample that was running when the row was written."""
+    try:
+        attempt = sample_attempt(f"{label}/{row['id']}/{row['epoch']}", row)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return attempt if attempt.ended else replace(attempt, outcome=None)
+
+
+def _cut(attempt: Attempt) -> Attempt:
+    """A sample of a log that is over, and of which no log tells: its process died."""
+    error = _LOST if attempt.outcome else attempt.error
+    return replace(attempt, outcome=Outcome.PREEMPTION_INTERRUPTED, verdict=None, error=error)
+
+
+def _numbered(attempts: Iterable[Attempt]) -> list[Attempt]:
+    """The attempts with their number within the episode, from 1, in the order in which they began."""
+    by_key: defaultdict[str, list[Attempt]] = defaultdict(list)
+    for attempt in attempts:
+        by_key[attempt.key].append(attempt)
+    return [
+        replace(attempt, number=number)
+        for key in sorted(by_key)
+        for number, attempt in enumerate(sorted(by_key[key], key=_begin), start=1)
+    ]
+
+
+def _begin(attempt: Attempt) -> tuple[float, str]:
+    return (attempt.started.timestamp() if attempt.started else 0.0), attempt.native_id
+
+
+def _intended(found: EvalSet) -> tuple[str, ...] | None:
+    """The episodes of each task's first log; None until every task of the set has one."""
+    first: dict[str, Log] = {}
+    for log in found.whole:
+        first.setdefault(log.task_id, log)
+    if not first or any(task_id not in first for _, task_id in found.tasks):
+        return None
+    return tuple(
+        f"{found.label(log.task, log.task_id)}/{sample}/{epoch}"
+        for log in first.values()
+        for sample, epoch in log.episodes
+    )
