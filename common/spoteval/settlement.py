@@ -13,17 +13,12 @@ _OUTCOMES = {cause: Outcome.OPERATOR_STOPPED for cause in (OPERATOR, END, IDLE)}
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """One line of settlement.jsonl, keyed by interruption and attempt; the first line of a key counts."""
+    """One line of settlement.jsonl; of several lines about one attempt (its native id) the first counts."""
 
     interruption: str
     at: datetime
     policy: str
     attempt: Attempt
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """What makes two lines the same settlement: the interruption and the episode."""
-        return self.interruption, self.attempt.key
 
     def record(self) -> dict[str, object]:
         """The settlement as a JSON object."""
@@ -41,12 +36,12 @@ def cut_outcome(cause: str) -> Outcome:
 
 
 def settled_attempts(records: Iterable[Mapping[str, object]]) -> tuple[Attempt, ...]:
-    """The attempts in the lines of settlement.jsonl; of several lines with one key the first counts."""
-    first: dict[tuple[str, str], Attempt] = {}
+    """The attempts in the lines of settlement.jsonl; of several lines about one attempt the first counts."""
+    first: dict[str, Attempt] = {}
     for record in records:
         attempt = attempt_from(record)
         if isinstance(attempt, Attempt):
-            first.setdefault((str(record.get("interruption")), attempt.key), attempt)
+            first.setdefault(attempt.native_id, attempt)
     return tuple(first.values())
 
 
