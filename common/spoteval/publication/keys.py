@@ -2,6 +2,9 @@
 
 from urllib.parse import quote, unquote
 
+MANIFEST = "MANIFEST.json"
+BEGIN = "BEGIN.json"
+
 
 def safe(name: str) -> str:
     """A name as one part of a key: percent-encoded, no slash, never empty or a dot path."""
@@ -46,22 +49,38 @@ def attempt_prefix(run: str, episode: str, attempt: int) -> str:
 
 def manifest_key(run: str, episode: str, attempt: int) -> str:
     """Written last: without it the attempt is not published."""
-    return attempt_prefix(run, episode, attempt) + "MANIFEST.json"
+    return attempt_prefix(run, episode, attempt) + MANIFEST
 
 
-def log_prefix(run: str, host: str, name: str, incarnation: int) -> str:
-    """The segments of one appended file."""
-    return f"runs/{run}/log/{host}/{safe(name)}/{incarnation:06d}/"
+def part_key(run: str, episode: str, attempt: int, name: str) -> str:
+    """One part of an attempt. No name of a part can take the manifest's key."""
+    path = safe_path(name)
+    return attempt_prefix(run, episode, attempt) + ("%4D" + path[1:] if path == MANIFEST else path)
+
+
+def log_prefix(run: str, host: str, name: str) -> str:
+    """All incarnations of one appended file."""
+    return f"runs/{run}/log/{host}/{safe(name)}/"
+
+
+def begin_key(run: str, host: str, name: str, incarnation: int) -> str:
+    """The first object of an incarnation: names the one that it replaces."""
+    return f"{log_prefix(run, host, name)}{incarnation:06d}/{BEGIN}"
 
 
 def segment_key(run: str, host: str, name: str, incarnation: int, offset: int, length: int) -> str:
     """One segment of an appended file."""
-    return log_prefix(run, host, name, incarnation) + f"{offset:012d}-{length}"
+    return f"{log_prefix(run, host, name)}{incarnation:06d}/{offset:012d}-{length}"
+
+
+def state_prefix(run: str, path: str) -> str:
+    """All generations of a file that changes in place."""
+    return f"runs/{run}/state/{safe_path(path)}/"
 
 
 def state_key(run: str, path: str, epoch: int, generation: int) -> str:
     """One generation of a file that changes in place."""
-    return f"runs/{run}/state/{safe_path(path)}/{epoch:06d}-{generation:06d}"
+    return f"{state_prefix(run, path)}{epoch:06d}-{generation:06d}"
 
 
 def interruption_key(run: str, interruption: str, name: str) -> str:
