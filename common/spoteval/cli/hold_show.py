@@ -1,0 +1,34 @@
+"""`spoteval hold show`."""
+
+import click
+
+from spoteval.cli.common import Host, disk_of, store_of, this_host
+from spoteval.cli.hold import named
+from spoteval.cli.output import json_option, say, say_json, table
+from spoteval.clock import Now, read_now
+from spoteval.paths import InstancePaths
+from spoteval.report.holds import HoldsSeen, rows
+from spoteval.report.holds_seen import guest_files, restarter_file, store_holds
+
+
+@click.command()
+@click.argument("instance", required=False)
+@json_option
+def show(instance: str | None, as_json: bool) -> None:
+    """Every hold on INSTANCE: four files, each with what it does, and the objects in the store."""
+    host, now = this_host(), read_now()
+    seen = holds_seen(host, named(host, instance), now)
+    if as_json:
+        say_json(seen.record())
+        return
+    say(seen.head)
+    say("\n".join(f"  {line}" for line in table(rows(seen))))
+
+
+def holds_seen(host: Host, instance: str, now: Now) -> HoldsSeen:
+    """What this host can see. Raises Refused where the guest's disk is not proved."""
+    disk = disk_of(host.guest) if host.guest else None
+    own = restarter_file(InstancePaths(host.paths.state, instance), now, host.restarter is not None)
+    return HoldsSeen(
+        instance, (own, *guest_files(disk, now)), store_holds(store_of(host), instance)
+    )
