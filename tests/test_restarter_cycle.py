@@ -100,7 +100,7 @@ def test_the_price_of_each_start_is_on_record(host: Host) -> None:
 def test_a_touch_file_that_comes_with_the_price_holds(host: Host) -> None:
     """Holds are read after the price, so they are the newest (I1)."""
     host.cycle(0)
-    host.provider.at_price = lambda: host.paths.hold.touch()
+    host.provider.at_price = host.paths.hold.touch
     assert host.words(60) == ["held"]
     assert host.provider.calls == []
 
