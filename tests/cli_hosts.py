@@ -102,7 +102,7 @@ class Hosts:
         write_record(self.disk.boot, {"seq": seq, "session": session})
         return session
 
-    def keys(self, prefix: str = "") -> list[str]:
+    def stored(self, prefix: str = "") -> list[str]:
         """The keys of the store."""
         return [item.key for item in self.store.list(prefix)]
 

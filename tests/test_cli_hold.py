@@ -24,7 +24,7 @@ def test_on_the_restarter_host_it_is_a_file(hosts: Hosts) -> None:
     assert hosts.instance.hold.read_text() == "tp 4 -> 8 (ana)"
     again = hosts.restarter("hold", "place", "--reason", "other", "--json")
     assert again.record["reason"] == "tp 4 -> 8 (ana)"
-    assert hosts.keys() == []
+    assert hosts.stored() == []
 
 
 def test_what_a_file_cannot_say_is_an_object(hosts: Hosts) -> None:
@@ -42,7 +42,7 @@ def test_the_guest_proves_its_hold_without_reading(hosts: Hosts) -> None:
     words = ("hold", "place", "--reason", "complete", "--ensure-stopped", "--id", "end-1", "--json")
     first, again = hosts.guest(*words), hosts.guest(*words)
     assert first.record == again.record == {"id": "end-1", "strength": "proved"}
-    assert hosts.keys() == ["instances/gpu-1/holds/end-1.json"]
+    assert hosts.stored() == ["instances/gpu-1/holds/end-1.json"]
 
 
 def test_the_guest_hold_is_a_file_on_its_disk(hosts: Hosts) -> None:
@@ -84,7 +84,7 @@ def test_place_refuses(
     """What this host cannot hold, in one line, and nothing is written."""
     done = getattr(hosts, host)("hold", "place", *words, "--reason", "x")
     assert (done.code, done.err) == (code, f"hold place: {line}\n")
-    assert hosts.keys() == []
+    assert hosts.stored() == []
 
 
 def test_a_hold_that_cannot_be_proved_fails(hosts: Hosts) -> None:
@@ -134,7 +134,7 @@ def test_the_guest_may_not_release(hosts: Hosts) -> None:
             f"spoteval hold release gpu-1. The guest hold: rm {hosts.disk.guest_hold}\n"
         ),
     )
-    assert hosts.keys("instances/gpu-1/releases/") == []
+    assert hosts.stored("instances/gpu-1/releases/") == []
 
 
 def test_nothing_is_lifted_by_halves_while_the_store_is_away(hosts: Hosts) -> None:

@@ -31,7 +31,7 @@ def test_new_freezes_and_starts_nothing(hosts: Hosts) -> None:
     assert (done.record["generation"], done.record["plan"]["expected"]) == (1, 3)
     assert done.record["versions"] == {"spoteval": __version__, "directory": "1.2.3"}
     assert not hosts.disk.active.exists()
-    assert hosts.keys() == []
+    assert hosts.stored() == []
 
 
 def test_new_prints_what_it_froze(hosts: Hosts) -> None:
@@ -122,7 +122,7 @@ def test_start_makes_it_active_and_tells_the_store(hosts: Hosts) -> None:
     session = hosts.booted()
     assert (done.code, done.err) == (0, "")
     assert hosts.disk.active.read_text() == "q3\n"
-    assert hosts.keys() == [f"instances/gpu-1/boots/000001-{session}/run-q3-1.json"]
+    assert hosts.stored() == [f"instances/gpu-1/boots/000001-{session}/run-q3-1.json"]
     assert not hosts.disk.keep_alive.exists()
     assert done.lines == [
         "q3 is the active run; boot-resume takes it from here",
@@ -146,7 +146,7 @@ def test_start_twice_is_as_once(hosts: Hosts) -> None:
     """Repeating it puts nothing twice."""
     hosts.guest("run", "new", "q3")
     first, again = hosts.guest("run", "start", "q3"), hosts.guest("run", "start", "q3")
-    assert (first.code, again.code, len(hosts.keys())) == (0, 0, 1)
+    assert (first.code, again.code, len(hosts.stored())) == (0, 0, 1)
 
 
 def test_start_refuses_beside_another_unfinished_run(hosts: Hosts) -> None:
@@ -200,7 +200,7 @@ def test_start_says_what_is_missing_while_the_store_is_away(hosts: Hosts) -> Non
     assert hosts.disk.active.read_text() == "q3\n"
     (hosts.base / "away").rename(hosts.base / "store")
     assert hosts.guest("run", "start", "q3").code == 0
-    assert len(hosts.keys()) == 1
+    assert len(hosts.stored()) == 1
 
 
 def test_start_before_the_boot_is_recorded_says_so(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_stop_places_the_guest_hold_even_where_nothing_runs(hosts: Hosts) -> Non
 def test_stop_refuses_where_there_is_nothing_to_stop(hosts: Hosts) -> None:
     """No active run, or another one than was named."""
     assert hosts.guest("run", "stop", "--reason", "x").err == (
-        "run stop: no run is active (spoteval run list)\n"
+        "run stop: no run is active (spoteval run start NAME)\n"
     )
     hosts.guest("run", "new", "q3")
     hosts.guest("run", "start", "q3")

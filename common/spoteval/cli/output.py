@@ -27,6 +27,11 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
+def step(text: str) -> None:
+    """Say on stderr what was just done: stdout stays for the answer."""
+    print(text, file=sys.stderr, flush=True)
+
+
 def say_json(record: Mapping[str, object]) -> None:
     """Print one JSON object on one line."""
     print(json.dumps(record, ensure_ascii=False), flush=True)

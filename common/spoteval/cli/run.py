@@ -2,16 +2,16 @@
 
 import click
 
+from spoteval.cli.active import active_record
 from spoteval.cli.common import disk_of, guest_of, store_of, this_host, who
 from spoteval.cli.output import json_option, say, say_json
 from spoteval.cli.runstop import stop_active
 from spoteval.clock import read_now
 from spoteval.control.boot import this_boot
-from spoteval.control.refused import Failed
+from spoteval.control.refused import Failed, Refused
 from spoteval.control.runlife import (
     STOPPED_BY,
     Started,
-    active_record,
     hold_guest,
     new_plan,
     new_run,
@@ -69,7 +69,9 @@ def stop(name: str | None, reason: str, as_json: bool) -> None:
     host = this_host()
     config = guest_of(host)
     disk = disk_of(config)
-    record = active_record(disk, name)
+    record = active_record(disk)
+    if name not in (None, record.name):
+        raise Refused(f'"{name}" is not the active run, that is "{record.name}"')
     placed = hold_guest(disk, f"{STOPPED_BY}: {reason} ({who()})")
     done = stop_active(host, disk, record, reason)
     if as_json:

@@ -1,11 +1,11 @@
 """Stopping the active run, for `run stop` and for `stop` on the guest."""
 
+from spoteval.cli.active import adapter_of
 from spoteval.cli.common import Host, who
 from spoteval.clock import read_now
 from spoteval.control.refused import Failed
 from spoteval.control.runcontrol import Stopped
 from spoteval.control.runstop import Asked, stop_by_person
-from spoteval.harness.registry import adapter
 from spoteval.machine.cgroup import members_here
 from spoteval.machine.session import this_session
 from spoteval.paths import DurablePaths
@@ -16,7 +16,7 @@ from spoteval.shape import Unreadable
 def stop_active(host: Host, disk: DurablePaths, record: RunRecord, reason: str) -> str:
     """Stop the run's processes; returns what became of them. Raises Failed where some are left."""
     session = this_session(host.paths.session, read_now().boot).id
-    steps = adapter(record.plan.harness).stop_steps
+    steps = adapter_of(record).stop_steps
     asked = Asked(who(), reason, session)
     done = stop_by_person(record, disk.run(record.name), asked, members_here(), steps)
     if isinstance(done, Unreadable):

@@ -92,18 +92,6 @@ def start_run(
     return Started(record, _lift_own(disk), fact, _text(disk, "guest"))
 
 
-def active_record(disk: DurablePaths, name: str | None) -> RunRecord:
-    """The active run's record; raises Refused where there is none, or another one than `name`."""
-    active = active_run(disk)
-    if isinstance(active, Unreadable):
-        raise Refused(active.why)
-    if active is None:
-        raise Refused("no run is active (spoteval run list)")
-    if name is not None and name != active:
-        raise Refused(f'"{name}" is not the active run, that is "{active}"')
-    return _record(disk, active)
-
-
 def hold_guest(disk: DurablePaths, text: str) -> bool:
     """Place the guest hold; False where one stands already, which keeps its own reason."""
     stood = disk.guest_hold.exists()

@@ -1,0 +1,118 @@
+"""`spoteval start`: a manual start, under a hold of its own so that nobody starts at the same time."""
+
+import click
+
+from spoteval.cli.common import (
+    fresh_id,
+    instance_of,
+    patience,
+    restarter_of,
+    store_of,
+    this_host,
+    who,
+)
+from spoteval.cli.output import json_option, say_json, step
+from spoteval.clock import read_now
+from spoteval.config.restarter import InstanceSettings, RestarterConfig
+from spoteval.control.byhand import (
+    CALL_S,
+    MANUAL_START,
+    OBSERVE_S,
+    Watched,
+    answered,
+    is_running,
+    record_call,
+    refuse_held,
+    refuse_price,
+    watch,
+)
+from spoteval.control.handhold import hold_object, release_objects
+from spoteval.control.refused import Failed, Refused
+from spoteval.hold import Hold
+from spoteval.paths import InstancePaths
+from spoteval.provider.contract import Observation, Price, Provider
+from spoteval.provider.open import open_provider
+from spoteval.shape import Reading, Unreadable
+from spoteval.store.contract import Store
+
+_LOOK_EVERY_S = 5.0
+
+
+@click.command()
+@click.argument("instance", required=False)
+@click.option("--reason", default="started by hand", show_default=True, help="For the record.")
+@json_option
+def start(instance: str | None, reason: str, as_json: bool) -> None:
+    """Start INSTANCE by hand and watch it to RUNNING; refused while any hold stands.
+
+    A hold of its own keeps the restarter from starting too. Cut short, that hold stays: visible and safe.
+    """
+    host = this_host()
+    config = restarter_of(host)
+    settings = instance_of(config, instance)
+    paths, store = InstancePaths(host.paths.state, settings.name), store_of(host)
+    refuse_held(store, paths, settings.name)
+    provider = open_provider(settings.provider, settings.table)
+    if _runs(provider):
+        raise Refused(f"{settings.name} is RUNNING already; nothing was asked")
+    price = provider.price(OBSERVE_S)
+    refuse_price(price, config.grant.price_cap)
+    hold = _held(store, settings.name, reason)
+    seen = _started(config, paths, provider, price, reason)
+    if not seen.reached:
+        raise Failed(
+            f"{settings.name} is not RUNNING after {seen.took_s:.0f} s ({seen.word}); the hold"
+            f" {hold.id} stands (spoteval hold release {settings.name})"
+        )
+    step(f"RUNNING after {seen.took_s:.1f} s")
+    release_objects(store, settings.name, [hold.id], who(), read_now().wall)
+    step(f"released {hold.id}: the restarter takes over")
+    if as_json:
+        say_json(_record(settings, hold, price, seen))
+
+
+def _held(store: Store, instance: str, reason: str) -> Hold:
+    now = read_now()
+    hold = Hold(fresh_id("manual", now), instance, reason, who(), now.wall)
+    strength = hold_object(store, hold, may_list=True)
+    step(f"held by {hold.id} ({strength}): the restarter starts nothing meanwhile")
+    return hold
+
+
+def _started(
+    config: RestarterConfig,
+    paths: InstancePaths,
+    provider: Provider,
+    price: Reading[Price],
+    reason: str,
+) -> Watched:
+    """Ask once and watch: only RUNNING counts, whatever the call answered."""
+    step(f"price: {_priced(price)}")
+    record_call(paths, MANUAL_START, read_now(), reason, price)
+    step(f"start asked: {answered(provider.start(CALL_S))}")
+    every_s = min(config.poll.in_motion_s, _LOOK_EVERY_S)
+    with patience() as waiting:
+        return watch(provider, is_running, config.poll.start_window_s, every_s, waiting, read_now)
+
+
+def _runs(provider: Provider) -> bool:
+    seen = provider.observe(OBSERVE_S)
+    return isinstance(seen, Observation) and is_running(seen)
+
+
+def _priced(price: Reading[Price]) -> str:
+    if isinstance(price, Unreadable):
+        return f"unknown: {price.why}"
+    return f"{price.amount:.2f} {price.currency}/{price.per} ({price.kind})"
+
+
+def _record(
+    settings: InstanceSettings, hold: Hold, price: Reading[Price], seen: Watched
+) -> dict[str, object]:
+    return {
+        "instance": settings.name,
+        "hold": hold.id,
+        "price": price.record() if isinstance(price, Price) else None,
+        "state": seen.word,
+        "took_s": round(seen.took_s, 1),
+    }

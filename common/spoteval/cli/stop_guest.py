@@ -1,0 +1,92 @@
+"""`spoteval stop` typed on the guest itself."""
+
+from spoteval.cli.active import active_record
+from spoteval.cli.common import Host, disk_of, fresh_id, patience, store_of, who
+from spoteval.cli.output import step
+from spoteval.cli.runstop import stop_active
+from spoteval.clock import elapsed_s, read_now
+from spoteval.config.guest import GuestConfig
+from spoteval.control.handhold import hold_object
+from spoteval.control.refused import Failed, Refused
+from spoteval.control.requests import FINAL, Answer, answer, ask
+from spoteval.control.runlife import hold_guest
+from spoteval.files import touch
+from spoteval.hold import Hold
+from spoteval.loop import Waiting
+from spoteval.paths import DurablePaths
+
+STOP_AFTER_S = 600.0
+"""The restarter stops the machine itself where the steps below have not done it by then."""
+PASS_WITHIN_S = 60.0
+
+
+def stop_here(
+    host: Host, config: GuestConfig, instance: str | None, reason: str, *, no_resume: bool
+) -> dict[str, object]:
+    """Hold proved, guest hold if asked, the run's own stop, a last pass, power off.
+
+    Raises StoreError where the hold cannot be proved: then nothing was stopped.
+    """
+    if instance not in (None, config.instance):
+        raise Refused(f'"{instance}": this guest is "{config.instance}" and stops no other')
+    disk = disk_of(config)
+    hold = _hold(config.instance, reason, no_resume)
+    strength = hold_object(store_of(host), hold, may_list=False)
+    step(f"held: {hold.id} ({strength}), and stopped by the restarter if this fails")
+    if no_resume:
+        hold_guest(disk, f"{reason} ({who()})")
+        step(f"guest hold: {disk.guest_hold}")
+    touch(host.paths.draining, "spoteval stop")  # or boot-resume starts the run again
+    step(_stop_run(host, disk, reason))
+    step(_last_pass(disk))
+    touch(host.paths.poweroff, f"spoteval stop: {reason}")
+    step("power off asked")
+    return {
+        "instance": config.instance,
+        "hold": hold.id,
+        "strength": strength,
+        "guest_hold": no_resume,
+        "power": "off asked",
+    }
+
+
+def _hold(instance: str, reason: str, no_resume: bool) -> Hold:
+    now = read_now()
+    return Hold(
+        id=fresh_id("stop", now),
+        instance=instance,
+        reason=reason,
+        by=who(),
+        at=now.wall,
+        ensure_stopped=True,
+        stop_after_s=STOP_AFTER_S,
+        no_resume=no_resume,
+    )
+
+
+def _stop_run(host: Host, disk: DurablePaths, reason: str) -> str:
+    """Whatever goes wrong here, the machine goes off: its hook stops what is left."""
+    try:
+        return stop_active(host, disk, active_record(disk), reason)
+    except (Failed, Refused) as error:
+        return f"run: {error}"
+
+
+def _last_pass(disk: DurablePaths) -> str:
+    asked = ask(disk, FINAL, "stop", PASS_WITHIN_S, read_now())
+    with patience() as waiting:
+        done = _answer(disk, asked, waiting)
+    if done is None:
+        return (
+            f"last pass: no answer within {PASS_WITHIN_S:.0f} s; the next boot publishes the rest"
+        )
+    return f"last pass: {done.published} published, {done.backlog} left"
+
+
+def _answer(disk: DurablePaths, asked: str, waiting: Waiting) -> Answer | None:
+    began = read_now().mark
+    while not isinstance(found := answer(disk, asked), Answer):
+        if (elapsed_s(began, read_now()) or 0.0) >= PASS_WITHIN_S:
+            return None
+        waiting.wait(0.25)
+    return found
