@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spoteval.shape import ShapeError, Table
-from spoteval.store.open import url_error
+from spoteval.store.url import url_error
 
 PROVIDERS = ("local",)
 

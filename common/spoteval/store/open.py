@@ -5,14 +5,7 @@ from urllib.parse import unquote, urlsplit
 
 from spoteval.store.contract import Store
 from spoteval.store.file import FileStore
-
-
-def url_error(url: str) -> str | None:
-    """Why `url` names no store we know, or None."""
-    parts = urlsplit(url)
-    if parts.scheme == "file" and parts.path.startswith("/") and not parts.netloc:
-        return None
-    return f'"{url}": must be file:///absolute/path'
+from spoteval.store.url import url_error
 
 
 def open_store(url: str) -> Store:
