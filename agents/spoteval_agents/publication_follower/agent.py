@@ -1,0 +1,110 @@
+"""The process `spoteval-publication-follower`."""
+
+import math
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+
+import spoteval
+from spoteval.clock import Now, read_now
+from spoteval.config.guest import GuestConfig, read_guest
+from spoteval.config.shared import ConfigError
+from spoteval.decision import Decision
+from spoteval.files import Taken, held
+from spoteval.harness.parts import read_part
+from spoteval.harness.registry import adapter
+from spoteval.loop import Waiting, Waker
+from spoteval.machine.session import this_session
+from spoteval.machine.systemd import Notifier
+from spoteval.paths import DurablePaths, HostPaths, host_paths
+from spoteval.store.open import open_store
+from spoteval_agents.publication_follower.cycle import cycle, last_cycle
+from spoteval_agents.publication_follower.decide import nothing
+from spoteval_agents.publication_follower.job import World
+from spoteval_agents.publication_follower.memory import Memory
+
+NAME = "publication-follower"
+
+
+def main() -> None:
+    """The entry point. Exit 0 on TERM, 1 where another follower runs, 2 for a wrong host file."""
+    if "--version" in sys.argv[1:]:
+        sys.stdout.write(f"spoteval-{NAME} {spoteval.__version__}\n")
+        return
+    paths = host_paths()
+    try:
+        config = read_guest(paths.config)
+        with (
+            held(paths.run / f"{NAME}.lock"),
+            Waker((DurablePaths(config.disk.path).requests,)) as waker,
+        ):
+            memory = Memory()
+            world = world_of(config, paths, read_now, _interrupted(waker, memory))
+            notifier = Notifier()
+            notifier.ready()
+            run(world, memory, waker, notifier)
+    except ConfigError as error:
+        _fail(2, str(error))
+    except Taken as error:
+        _fail(1, str(error))
+    except OSError as error:
+        _fail(1, f"{error.filename}: {error.strerror}")
+
+
+def world_of(
+    config: GuestConfig,
+    paths: HostPaths,
+    clock: Callable[[], Now],
+    interrupted: Callable[[], bool],
+) -> World:
+    """The real world. The adapter of the host file's run is loaded here, before the service is ready."""
+    if config.run is not None:
+        with suppress(KeyError, ImportError):  # said at each pass of such a run
+            adapter(config.run.harness)
+    session = this_session(paths.session, clock().boot).id
+    store = open_store(config.store.url)
+    return World(config, store, session, clock, adapter, read_part, interrupted)
+
+
+def run(world: World, memory: Memory, waiting: Waiting, notifier: Notifier) -> None:
+    """Cycles until a signal comes; then, at once and within seconds, what the others wrote while they stopped."""
+    longest_s = notifier.watchdog_s if notifier.watchdog_s is not None else math.inf
+    while not memory.stopping:
+        guarded(cycle, world, memory)
+        notifier.watchdog()
+        if memory.stopping:
+            break
+        left_s = memory.due_s - world.clock().mono_s
+        wake = waiting.wait(min(longest_s, max(0.0, left_s)))
+        memory.stopping = wake.reason == "signal"
+    notifier.stopping()
+    guarded(last_cycle, world, memory)
+
+
+def guarded(act: Callable[[World, Memory], None], world: World, memory: Memory) -> None:
+    """A cycle whose own files cannot be read or written is said, and tried again when the next one is due."""
+    try:
+        act(world, memory)
+    except OSError as error:
+        now = world.clock()
+        memory.due_s = now.mono_s + world.config.publish_every_s
+        memory.say(_unsaved(error), now)
+
+
+def _unsaved(error: OSError) -> Decision:
+    return nothing("failed", f"{error.filename}: {error.strerror}")
+
+
+def _interrupted(waiting: Waiting, memory: Memory) -> Callable[[], bool]:
+    """Looks for a signal between two works of a slice; what it finds is remembered for the loop."""
+
+    def interrupted() -> bool:
+        memory.stopping = memory.stopping or waiting.wait(0.0).reason == "signal"
+        return memory.stopping
+
+    return interrupted
+
+
+def _fail(code: int, text: str) -> None:
+    sys.stderr.write(f"spoteval-{NAME}: {text}\n")
+    raise SystemExit(code)

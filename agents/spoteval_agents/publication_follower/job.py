@@ -1,0 +1,86 @@
+"""From the disk and the host file to a job: which run, which epoch, by which adapter."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from spoteval.clock import Now, stamp
+from spoteval.config.guest import GuestConfig
+from spoteval.control.epochs import claimed
+from spoteval.control.runfiles import active_run, read_run
+from spoteval.decision import Decision
+from spoteval.episode import Part
+from spoteval.files import write_new_record
+from spoteval.harness.contract import Harness, Survey
+from spoteval.paths import DurablePaths, RunPaths
+from spoteval.run import RunRecord
+from spoteval.shape import Unreadable
+from spoteval.store.contract import Store
+from spoteval_agents.publication_follower.decide import nothing
+from spoteval_agents.publication_follower.memory import Memory
+from spoteval_agents.publication_follower.passing import Job
+from spoteval_agents.publication_follower.sending import Target
+from spoteval_agents.publication_follower.work import Kind
+
+GoOn = Callable[[int], bool]
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What the follower looks at and acts on. `interrupted` says whether it was told to stop."""
+
+    config: GuestConfig
+    store: Store
+    session: str
+    clock: Callable[[], Now]
+    adapter: Callable[[str], Harness]
+    read_part: Callable[[Part], bytes]
+    interrupted: Callable[[], bool] = _never
+
+
+def active_record(disk: DurablePaths) -> RunRecord | Decision:
+    """The record of the active run, or the line that says why there is none."""
+    name = active_run(disk)
+    if isinstance(name, Unreadable):
+        return nothing("unreadable", name.why)
+    if name is None:
+        return nothing("no-run", "no run is active")
+    record = read_run(disk.run(name))
+    return nothing("unreadable", record.why) if isinstance(record, Unreadable) else record
+
+
+def make_job(
+    world: World,
+    memory: Memory,
+    disk: DurablePaths,
+    record: RunRecord,
+    kind: Kind,
+    go_on: GoOn,
+) -> Job:
+    """What the pass is about. Raises KeyError or ImportError where there is no adapter for the harness."""
+    paths = disk.run(record.name)
+    epoch = claimed(paths, world.session)
+    target = Target(
+        store=world.store,
+        journal=memory.journal(disk, world.store.url),
+        run=record.name,
+        host=world.config.instance,
+        epoch=epoch if epoch is not None else 0,
+        paths=paths,
+        read_part=world.read_part,
+    )
+    survey = Survey()
+    if kind is not Kind.LAST:
+        survey = world.adapter(record.plan.harness).survey(record, paths.work)
+        _freeze(paths, survey, world.clock())
+    return Job(target, record, survey, world.session, kind, go_on)
+
+
+def _freeze(paths: RunPaths, survey: Survey, now: Now) -> None:
+    """The intended episodes, once, as soon as the harness's own header tells them."""
+    if survey.intended is not None and not paths.intended.exists():
+        body = {"episodes": list(survey.intended), "at": stamp(now.wall)}
+        write_new_record(paths.intended, body)

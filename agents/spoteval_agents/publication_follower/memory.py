@@ -1,0 +1,73 @@
+"""What the follower remembers between passes. All of it may be lost: the journal and the witness are on the disk."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from spoteval.clock import Mark, Now, elapsed_s
+from spoteval.control.eventlog import DecisionLog
+from spoteval.decision import HOUR_S, Decision
+from spoteval.paths import DurablePaths
+from spoteval_agents.publication_follower.heartbeat import Heart
+from spoteval_agents.publication_follower.journal import Journal
+from spoteval_agents.publication_follower.work import Ident, Outcome
+
+SETTLED_NS = 2_000_000_000
+"""A file written less than this before it was read is read again: two writes may bear the same time."""
+
+
+@dataclass(slots=True)
+class Memory:
+    """Between passes. `due_s` is when the next regular pass is due, on the clock of `Mark.mono_s`."""
+
+    log: DecisionLog = field(default_factory=lambda: DecisionLog(None))
+    due_s: float = 0.0
+    stopping: bool = False
+    run: str | None = None
+    read: dict[str, Ident] = field(default_factory=dict)
+    failed: frozenset[str] = frozenset()
+    failing_since: Mark | None = None
+    called: bool = False
+    _journal: Journal | None = None
+    _heart: Heart | None = None
+    _said: tuple[str, str | None] | None = None
+    _said_at: Mark | None = None
+
+    def journal(self, disk: DurablePaths, store_url: str) -> Journal:
+        """The journal, read once; raises OSError."""
+        if self._journal is None:
+            self._journal = Journal(disk.publication / "journal.jsonl", store_url)
+        return self._journal
+
+    def heart(self, disk: DurablePaths, instance: str, session: str) -> Heart:
+        """The heart, made once."""
+        if self._heart is None:
+            self._heart = Heart(disk.publication / "heartbeat.json", instance, session)
+        return self._heart
+
+    def turn_to(self, run: str) -> None:
+        """Forget what belongs to another run."""
+        if self.run != run:
+            self.run, self.read, self.failed = run, {}, frozenset()
+
+    def learn(self, read: Mapping[str, Ident], failed: frozenset[str], now: Now) -> None:
+        """Remember which files need no second look, and which failed."""
+        until_ns = int(now.wall.timestamp() * 1e9) - SETTLED_NS
+        self.read |= {name: ident for name, ident in read.items() if ident.mtime_ns < until_ns}
+        self.failed = failed
+
+    def judge(self, outcome: Outcome, now: Now) -> float | None:
+        """Keep how long nothing works; returns the seconds of a failure that is over with this pass."""
+        if outcome.errors and not (outcome.episodes or outcome.files):
+            self.failing_since = self.failing_since or now.mark
+            return None
+        since, self.failing_since, self.called = self.failing_since, None, False
+        return elapsed_s(since, now) if since is not None and outcome.requests else None
+
+    def say(self, decision: Decision, now: Now) -> None:
+        """Every publication is a line; what repeats is one when it begins, and then one an hour."""
+        told = (decision.word, None if decision.word == "store-away" else decision.why)
+        since_s = elapsed_s(self._said_at, now) if self._said_at is not None else None
+        fresh = told != self._said or since_s is None or since_s >= HOUR_S
+        if fresh or decision.word == "published":
+            self._said, self._said_at = told, now.mark
+            self.log.write(decision, now)

@@ -1,0 +1,80 @@
+"""One pass over one run: look, plan, work off, and look once more, since publishing writes to the witness."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from spoteval.clock import Now
+from spoteval.harness.contract import Survey
+from spoteval.run import RunRecord
+from spoteval_agents.publication_follower.counted import Counted
+from spoteval_agents.publication_follower.decide import chosen, plan
+from spoteval_agents.publication_follower.memory import Memory
+from spoteval_agents.publication_follower.observe import look
+from spoteval_agents.publication_follower.sending import Target
+from spoteval_agents.publication_follower.slice import Slice, joined, left_episodes, work_off
+from spoteval_agents.publication_follower.work import Ident, Kind, Known, Outcome, Plan, Seen
+
+ROUNDS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a pass is about. `go_on(bytes)` says whether there is time left, and room in the slice."""
+
+    target: Target
+    record: RunRecord
+    survey: Survey
+    session: str
+    kind: Kind
+    go_on: Callable[[int], bool]
+
+
+def count_backlog(job: Job, memory: Memory) -> Outcome:
+    """What a pass would have to do, without doing it."""
+    todo = plan(_seen(job), _known(job, memory, {}))
+    return Outcome(left=left_episodes(todo.works, set()), backlog=len(todo.works))
+
+
+def make_pass(job: Job, memory: Memory, clock: Callable[[], Now]) -> Outcome:
+    """Publish what is new. Raises OSError where the run's own logs cannot be read; all else is in the outcome."""
+    began, store = clock(), Counted(job.target.store)
+    job = replace(job, target=replace(job.target, store=store))
+    done, todo, last = Slice(), Plan(()), Slice()
+    for _ in range(ROUNDS):
+        before = store.requests
+        todo, last = _round(job, memory, done)
+        done = joined(done, last)
+        if store.requests == before or done.cut:
+            break
+    memory.learn(done.read, frozenset(done.failed), clock())
+    return Outcome(
+        episodes=done.done.episodes,
+        files=done.done.files,
+        bytes=done.done.bytes,
+        requests=store.requests,
+        left=left_episodes(todo.works, last.finished),
+        backlog=sum(work.name not in last.finished for work in todo.works),
+        errors=tuple(done.failed.values()),
+        complaints=todo.complaints,
+        away=done.away,
+        cut=done.cut,
+        took_s=clock().mono_s - began.mono_s,
+    )
+
+
+def _round(job: Job, memory: Memory, done: Slice) -> tuple[Plan, Slice]:
+    seen = _seen(job)
+    todo = plan(seen, _known(job, memory, done.read))
+    is_over = any(file.name == "end.json" for file in seen.own)
+    works = [work for work in chosen(todo.works, job.kind, is_over) if work.name not in done.failed]
+    return todo, work_off(job.target, works, lambda size: job.go_on(done.done.bytes + size))
+
+
+def _seen(job: Job) -> Seen:
+    return look(job.target.paths, job.record, job.survey, job.session)
+
+
+def _known(job: Job, memory: Memory, read: dict[str, Ident]) -> Known:
+    journal = job.target.journal
+    numbers = journal.number_of(job.target.run)
+    return Known(journal.put, numbers, {**memory.read, **read}, memory.failed)

@@ -1,0 +1,79 @@
+"""One object at a time: what was meant is on disk before the put, what the store answered after it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from spoteval.episode import Part
+from spoteval.paths import RunPaths
+from spoteval.store.contract import Put, Store
+from spoteval_agents.publication_follower.evidence import Changed, Evidence, blob_of
+from spoteval_agents.publication_follower.journal import Journal, held
+from spoteval_agents.publication_follower.work import Blob, Ident
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where the objects of one run go, and from which host and epoch."""
+
+    store: Store
+    journal: Journal
+    run: str
+    host: str
+    epoch: int
+    paths: RunPaths
+    read_part: Callable[[Part], bytes]
+
+
+@dataclass(slots=True)
+class Done:
+    """What came into the store that was not there: episodes by their manifest, and all other objects.
+
+    `read` is the file as it was when all of it was in the store.
+    """
+
+    episodes: int = 0
+    files: int = 0
+    bytes: int = 0
+    read: Ident | None = None
+
+    def count(self, answer: Put, blob: Blob) -> None:
+        """Count an object, where it is new."""
+        if answer is Put.CREATED:
+            self.files += 1
+            self.bytes += blob.size
+
+
+def send(
+    target: Target, key: str, evidence: Evidence, earlier: Sequence[Blob], done: Done
+) -> Blob | None:
+    """Put what was already written down as meant; returns what the store holds then, None where nobody knows.
+
+    `earlier` is what had been meant for the key before this time.
+    """
+    try:
+        answer = evidence.put(target.store, key)
+    except Changed:
+        target.journal.taken(key)
+        raise
+    found = held(answer, evidence.blob, earlier)
+    if found is None:
+        target.journal.taken(key)
+    else:
+        target.journal.done(key, found)
+    done.count(answer, evidence.blob)
+    return found
+
+
+def intend_and_send(target: Target, key: str, evidence: Evidence, done: Done) -> Blob | None:
+    """Write down what is meant, then `send` it."""
+    earlier = target.journal.intents(key)
+    if evidence.blob not in earlier:
+        target.journal.intend([(key, evidence.blob)])
+    return send(target, key, evidence, earlier, done)
+
+
+def send_known(target: Target, key: str, data: bytes) -> Put:
+    """Put bytes that are the same whenever they are made: what exists under the key is them."""
+    answer = target.store.put(key, data)
+    target.journal.done(key, blob_of(data))
+    return answer
