@@ -1,7 +1,6 @@
 """The notify socket of one unit, as the service manager of a local node holds it."""
 
 import os
-import secrets
 import socket
 import struct
 from contextlib import suppress
@@ -13,7 +12,7 @@ class NotifySocket:
     """A socket in the abstract namespace: a path would be too long for sun_path in a deep directory."""
 
     def __init__(self) -> None:
-        self.address = f"@spoteval-{os.getpid()}-{secrets.token_hex(6)}"
+        self.address = f"@spoteval-{os.getpid()}-{os.urandom(6).hex()}"
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.settimeout(0.0)  # never wait
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)

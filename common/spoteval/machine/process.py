@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from spoteval.clock import read_now
+from spoteval.clock import monotonic_s
 from spoteval.shape import Reading, Unreadable
 
 NOT_EXECUTABLE, NOT_FOUND = 126, 127  # what a shell answers for a program that it cannot start
@@ -45,7 +45,7 @@ def run(
     Never raises for a program that is missing or fails: the code is 127, 126, or its own. Its
     standard input is `stdin`, or empty; never ours.
     """
-    began = read_now()
+    began_s = monotonic_s()
     try:
         child = _popen(argv, env, cwd, subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
     except OSError as error:
@@ -53,7 +53,7 @@ def run(
         return Finished(code, "", f"{argv[0]}: {error.strerror}", timed_out=False, duration_s=0.0)
     with child:
         out, err, timed_out = _communicated(child, timeout_s, stdin)
-    duration_s = read_now().mono_s - began.mono_s
+    duration_s = monotonic_s() - began_s
     return Finished(child.returncode, _text(out), _text(err), timed_out, duration_s)
 
 
