@@ -129,6 +129,17 @@ def test_agents_say_when_they_are_ready_and_run_without_root(name: str) -> None:
     assert unit.watchdog_s is not None
 
 
+def test_every_agent_feeds_the_watchdog_that_its_unit_asks_for() -> None:
+    """One that does not would be killed for being well, minutes after it started."""
+    written = sorted((UNITS.parent / "agents" / "spoteval_agents").glob("*/agent.py"))
+    assert written
+    for agent in written:
+        sources = "".join(path.read_text() for path in agent.parent.glob("*.py"))
+        unit = load_units([UNITS])[f"spoteval-{agent.parent.name.replace('_', '-')}.service"]
+        assert unit.watchdog_s is not None
+        assert ".watchdog()" in sources, agent.parent.name
+
+
 def test_only_those_who_end_the_run_may_signal_other_users() -> None:
     """CAP_KILL where the run is stopped, nothing at all elsewhere."""
     may = {name for name in AGENTS if last(name, "AmbientCapabilities") == "CAP_KILL"}
