@@ -40,12 +40,13 @@ class DecisionLog:
         line = decision.line()
         tell(line)
         since_s = elapsed_s(self._kept, now) if self._kept is not None else None
-        if self.path is not None and kept(self._word, decision.word, since_s):
-            self._keep(self.path, decision, line, now)
+        word = f"{decision.word} {decision.pairs.get('stage', '')}"  # another stage is a change too
+        if self.path is not None and kept(self._word, word, since_s):
+            self._keep(self.path, word, line, now)
         return line
 
-    def _keep(self, path: Path, decision: Decision, line: str, now: Now) -> None:
-        self._word, self._kept = decision.word, now.mark
+    def _keep(self, path: Path, word: str, line: str, now: Now) -> None:
+        self._word, self._kept = word, now.mark
         if path.exists() and path.stat().st_size > self.limit_bytes:
             path.replace(path.with_suffix(".jsonl.1"))
         append_line(path, {"at": stamp(now.wall), "line": line}, durable=False)

@@ -1,0 +1,140 @@
+"""The process `spoteval-boot-resume`: resident, one look a second, the first stage that is not yet true."""
+
+import sys
+from dataclasses import dataclass, field
+
+from spoteval.clock import Now, read_now
+from spoteval.config.guest import GuestConfig
+from spoteval.control.children import ask
+from spoteval.control.eventlog import DecisionLog, tell
+from spoteval.control.guest import decisions_of, serve
+from spoteval.control.worker import Worker, Working
+from spoteval.loop import Waiting, Waker
+from spoteval.machine.cgroup import members_here
+from spoteval.machine.session import this_session
+from spoteval.machine.systemd import Notifier
+from spoteval.paths import DurablePaths, HostPaths
+from spoteval.shape import Reading, Unreadable
+from spoteval_agents.boot_resume import posts
+from spoteval_agents.boot_resume.decide import decide
+from spoteval_agents.boot_resume.hands import Hands
+from spoteval_agents.boot_resume.observe import observe
+from spoteval_agents.boot_resume.seen import Plan, Policy, Seen, Server, State
+from spoteval_agents.boot_resume.stages import AGENT
+from spoteval_agents.boot_resume.work import Tools, post
+from spoteval_agents.boot_resume.world import World
+
+_LISTEN_S = 0.1  # how soon the end of slow work is noticed
+
+
+@dataclass
+class Agent:
+    """The loop's body. Two workers: what resuming waits for, and what the store is told beside it."""
+
+    world: World
+    hands: Hands
+    poster: Working
+    log: DecisionLog
+    state: State = field(default_factory=State)
+    _begun: dict[str, Working] = field(default_factory=dict)
+    _silent: set[str] = field(default_factory=set)
+
+    def cycle(self, now: Now) -> float:
+        """One look and what follows from it; seconds until the next. What a disk does not take is done later."""
+        work = (
+            self.hands.worker.busy()
+        )  # before its word is taken: else it could end between, and be done twice
+        said = self._taken()
+        seen = self.world.look(now, work)
+        self.state, news = observe(self.state, seen, said, self.world.policy, now)
+        plan = decide(self.state, seen, self.world.policy, now)
+        self._note(said)
+        if seen.disk is not None:
+            self.log.path = None
+            self.log.write(plan.decision, now)
+            return plan.next_s
+        self.log.path = decisions_of(self.hands.disk, AGENT)
+        try:
+            self.hands.log(news, seen, now)
+            self.log.write(plan.decision, now)
+            self._do(plan, seen, now)
+        except OSError as error:
+            tell(f"{error.filename}: {error.strerror}", warning=True)
+            return 1.0
+        return 0.0 if news else plan.next_s
+
+    @property
+    def working(self) -> str | None:
+        """What is under way beside the loop."""
+        return self.hands.worker.busy() or self.poster.busy()
+
+    def _do(self, plan: Plan, seen: Seen, now: Now) -> None:
+        begun = self.hands.carry_out(plan, seen, now)
+        if begun is not None:
+            self._begun[begun] = self.hands.worker
+        item = posts.due(self.state, seen, self.world.policy, now)
+        if item is not None and self.poster.start(item, post(item, self.hands.tools)):
+            self._begun[item] = self.poster
+
+    def _taken(self) -> dict[str, Reading[str]]:
+        """What ended work said, each once."""
+        found = {name: worker.take(name) for name, worker in self._begun.items()}
+        said = {name: word for name, word in found.items() if word is not None}
+        for name in said:
+            del self._begun[name]
+        return said
+
+    def _note(self, said: dict[str, Reading[str]]) -> None:
+        """Each repeated failure of a post once in the journal, and its recovery once."""
+        for name, word in said.items():
+            if isinstance(word, Unreadable) and name not in self._silent:
+                tell(f"{name}: {word.why}", warning=True)
+                self._silent.add(name)
+            elif not isinstance(word, Unreadable) and name in self._silent:
+                tell(f"{name}: works again")
+                self._silent.discard(name)
+
+
+def policy_of(config: GuestConfig) -> Policy:
+    """What the host file says to this agent."""
+    servers = (Server(item.name, item.unit, item.ready_within_s) for item in config.servers)
+    return Policy(str(DurablePaths(config.disk.path).guest_hold), tuple(servers))
+
+
+def build(config: GuestConfig, host: HostPaths, session: str) -> Agent:
+    """The agent of this host."""
+    disk, members = DurablePaths(config.disk.path), members_here()
+    tools = Tools(disk, members, ask)
+    return Agent(
+        world=World(config, host, members, session, policy_of(config)),
+        hands=Hands(config, host, disk, session, Worker(), tools),
+        poster=Worker(),
+        log=DecisionLog(None),
+    )
+
+
+def run(config: GuestConfig, host: HostPaths) -> None:
+    """Go on until TERM, which is obeyed at once whatever is under way."""
+    agent = build(config, host, this_session(host.session, read_now().boot).id)
+    disk, notifier = agent.hands.disk, Notifier()
+    with Waker([disk.guest_hold, disk.active, host.draining]) as waker:
+        notifier.ready()
+        while not told_to_go(waker, agent, agent.cycle(read_now())):
+            notifier.watchdog()
+
+
+def told_to_go(waker: Waiting, agent: Agent, pause_s: float) -> bool:
+    """Wait for the next cycle; True at a signal. Work that ends, or a file that changes, ends the wait."""
+    working, left_s = agent.working, pause_s
+    while True:
+        wake = waker.wait(min(_LISTEN_S, left_s) if working else left_s)
+        left_s -= _LISTEN_S
+        if wake.reason == "signal":
+            return True
+        if wake.reason == "file" or not working or left_s <= 0 or agent.working != working:
+            return False
+
+
+def main() -> None:
+    """The entry point. Exit 0 at TERM, 1 where another one runs, 2 for a wrong host file."""
+    sys.exit(serve(AGENT, run))

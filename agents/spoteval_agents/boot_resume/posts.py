@@ -1,0 +1,31 @@
+"""What the store is to be told about this boot, in order; posted beside everything else. Pure."""
+
+from spoteval.clock import Now, elapsed_s
+from spoteval.control.facts import run_fact
+from spoteval_agents.boot_resume.rows_gate import EPOCH
+from spoteval_agents.boot_resume.seen import Policy, Seen, State
+
+
+def due(state: State, seen: Seen, policy: Policy, now: Now) -> str | None:
+    """The next thing to post: a fact's name or the epoch's claim; None where all is told or has just failed."""
+    return next(
+        (item for item in _open(state, seen) if not _paused(item, state, policy, now)), None
+    )
+
+
+def _open(state: State, seen: Seen) -> list[str]:
+    if seen.disk is not None or not seen.numbered:
+        return []
+    run = seen.active
+    items = ["booted"]
+    if run is not None:
+        claim = [] if run.claimed or state.forked else [EPOCH]
+        items = [*claim, *items, run_fact(run.record.name, run.record.generation)]
+        items += ["healthy"] if run.stages.healthy else []
+        items += ["first-episode"] if run.stages.first_episode else []
+    return [item for item in items if item == EPOCH or item not in state.posted]
+
+
+def _paused(item: str, state: State, policy: Policy, now: Now) -> bool:
+    found = state.failed.get(item)
+    return found is not None and (elapsed_s(found[1], now) or 0.0) < policy.retry_s

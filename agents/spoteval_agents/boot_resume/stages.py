@@ -1,0 +1,150 @@
+"""Which stages of this life are behind us, read from the run's own events. Pure."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from spoteval.clock import Mark, mark_from
+from spoteval.control.markers import RUN_ASKED, RUN_STARTED
+from spoteval.event import NEEDS_YOU, Event, event_from
+
+AGENT = "boot-resume"
+BOOTED, RESUMED, HELD, SETTLED = "booted", "resume-began", "held", "settled"
+GATE, HEALTHY, PREFLIGHT = "server-start", "healthy", "preflight"
+RUN_GONE, FIRST_EPISODE = "run-gone", "first-episode"
+MARK = "mark"
+"""In `detail`: when it was on the monotonic clock, which the wall clock of the event may not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """What this life of the machine has behind it, for one run."""
+
+    booted: bool = False
+    resumed: bool = False
+    settled: bool = False
+    """Since the run's processes last ended; `unfinished` is what that settlement counted."""
+    unfinished: int | None = None
+    gate: Mark | None = None
+    """When waiting for the servers began."""
+    healthy: bool = False
+    preflight: bool = False
+    asked: Mark | None = None
+    """When the run was last asked to start; None once that start is over."""
+    started: Mark | None = None
+    """When its processes were first seen; None once they are gone."""
+    gone: Mark | None = None
+    """When its processes were last seen to have gone."""
+    ours: bool = False
+    """Whether this life started the run at all: else its processes are strangers."""
+    fails: int = 0
+    """How often it ended without being complete, since a person last looked."""
+    first_episode: bool = False
+    told: frozenset[str] = frozenset()
+    """What a person was told, since one last looked."""
+
+
+def stages_of(records: Iterable[Mapping[str, object]], session: str) -> Stages:
+    """Fold this session's events of ours, in the order of the file."""
+    stages = Stages()
+    for record in records:
+        if record.get("session") != session or record.get("source") != AGENT:
+            continue
+        event = event_from(record)
+        step = _STEPS.get(event.kind) if isinstance(event, Event) else None
+        if step is not None and isinstance(event, Event):
+            stages = step(stages, event)
+    return stages
+
+
+def _booted(stages: Stages, _: Event) -> Stages:
+    return replace(stages, booted=True)
+
+
+def _resumed(stages: Stages, _: Event) -> Stages:
+    return replace(stages, resumed=True)
+
+
+def _held(stages: Stages, _: Event) -> Stages:
+    """A person has a hand in it: what waited for one is looked at anew, and failures are forgiven."""
+    return replace(
+        stages,
+        resumed=False,
+        gate=None,
+        healthy=False,
+        preflight=False,
+        fails=0,
+        told=frozenset[str](),
+    )
+
+
+def _settled(stages: Stages, event: Event) -> Stages:
+    left = event.detail.get("unfinished")
+    return replace(stages, settled=True, unfinished=left if isinstance(left, int) else None)
+
+
+def _gate(stages: Stages, event: Event) -> Stages:
+    return replace(stages, gate=_mark(event))
+
+
+def _healthy(stages: Stages, _: Event) -> Stages:
+    return replace(stages, healthy=True)
+
+
+def _preflight(stages: Stages, _: Event) -> Stages:
+    return replace(stages, preflight=True)
+
+
+def _asked(stages: Stages, event: Event) -> Stages:
+    return replace(stages, asked=_mark(event), started=None, ours=True)
+
+
+def _started(stages: Stages, event: Event) -> Stages:
+    return replace(stages, started=_mark(event))
+
+
+def _gone(stages: Stages, event: Event) -> Stages:
+    """The way to the next start begins again at the settlement; a run that an interruption ended has not failed."""
+    failed = 0 if event.detail.get("draining") is True else 1
+    return replace(
+        stages,
+        asked=None,
+        started=None,
+        gone=_mark(event),
+        settled=False,
+        gate=None,
+        healthy=False,
+        preflight=False,
+        fails=stages.fails + failed,
+    )
+
+
+def _first_episode(stages: Stages, _: Event) -> Stages:
+    return replace(stages, first_episode=True)
+
+
+def _told(stages: Stages, event: Event) -> Stages:
+    return replace(stages, told=stages.told | {event.reason or ""})
+
+
+def _mark(event: Event) -> Mark:
+    found = event.detail.get(MARK)
+    try:
+        return mark_from(found if isinstance(found, Mapping) else {})
+    except (KeyError, TypeError, ValueError):
+        return Mark(event.at, 0.0, "unknown")
+
+
+_STEPS: Mapping[str, Callable[[Stages, Event], Stages]] = {
+    BOOTED: _booted,
+    RESUMED: _resumed,
+    HELD: _held,
+    SETTLED: _settled,
+    GATE: _gate,
+    HEALTHY: _healthy,
+    PREFLIGHT: _preflight,
+    RUN_ASKED: _asked,
+    RUN_STARTED: _started,
+    RUN_GONE: _gone,
+    FIRST_EPISODE: _first_episode,
+    NEEDS_YOU: _told,
+}
