@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from signal import SIGTERM
 from typing import TypeVar
 
@@ -131,7 +132,7 @@ def _kill(work: Work, within_s: float) -> str:
 def _salvage(work: Work, target: Target, within_s: float) -> str:
     until_s_ = work.elapsed_s() + within_s - _LAST_WORD_S
     folder = target.paths.interruptions / work.opened.id / SALVAGE
-    files = salvage_files(target.harness, target.paths.work)
+    files = _files(target)
     done = salvage(
         files,
         target.paths.work,
@@ -143,6 +144,13 @@ def _salvage(work: Work, target: Target, within_s: float) -> str:
     if done.failed:
         raise Failed(done.text())
     return done.text()
+
+
+def _files(target: Target) -> tuple[Path, ...]:
+    try:
+        return salvage_files(target.harness, target.paths.work)
+    except KeyError as error:
+        raise Failed(f"harness {error}: nobody knows its files") from error
 
 
 def _final(work: Work, target: Target, within_s: float) -> str:
