@@ -39,6 +39,17 @@ def test_run_gives_an_empty_input_and_the_environment_asked_for(tmp_path: Path) 
     assert finished.out.split() == ["b", str(tmp_path)]
 
 
+@pytest.mark.runs("starts a shell")
+def test_a_child_does_not_speak_to_our_service_manager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """systemd logs a complaint for each message of a process that is not the main one."""
+    for name in ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "KEPT"):
+        monkeypatch.setenv(name, "x")
+    assert (
+        process.run(["sh", "-c", "echo $NOTIFY_SOCKET$WATCHDOG_USEC$WATCHDOG_PID$KEPT"], 10).out
+        == "x\n"
+    )
+
+
 @pytest.mark.runs("starts a shell that hangs")
 def test_run_kills_at_the_deadline_with_all_that_was_started() -> None:
     """A child of the child does not outlive the deadline, and what was written is kept."""

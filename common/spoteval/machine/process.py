@@ -13,6 +13,7 @@ from spoteval.clock import monotonic_s
 from spoteval.shape import Reading, Unreadable
 
 NOT_EXECUTABLE, NOT_FOUND = 126, 127  # what a shell answers for a program that it cannot start
+_OURS_ALONE = frozenset(["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"])
 _PROC = Path("/proc")
 _START_TIME_FIELD = 19  # of what follows the command's name in /proc/PID/stat
 
@@ -179,13 +180,18 @@ def _popen(
 ) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
         list(argv),
-        env=None if env is None else dict(env),
+        env=_inherited() if env is None else dict(env),
         cwd=cwd,
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
         start_new_session=True,
     )
+
+
+def _inherited() -> dict[str, str]:
+    """Our environment, but for what the service manager said to us alone: a child is not its main process."""
+    return {name: value for name, value in os.environ.items() if name not in _OURS_ALONE}
 
 
 def _communicated(
