@@ -14,6 +14,11 @@ from spoteval.files import read_record, write_new_record
 from spoteval.shape import Reading, ShapeError, Table, Unreadable
 
 UNREAD = "unread"
+HOLD_WITHIN_S = 900.0
+"""How long an ender tries to prove its hold; then it stops the machine all the same, and the hold stays owed."""
+ROUNDS = 3
+"""How many times in a row a machine is stopped without a proved hold: a fourth would be a circle."""
+
 _DONE, _WITHDRAWN = ".done.json", ".withdrawn.json"
 
 
@@ -78,6 +83,11 @@ def mark_proved(folder: Path, name: str, detail: Mapping[str, object]) -> None:
 def mark_withdrawn(folder: Path, name: str, detail: Mapping[str, object]) -> None:
     """Nothing is stopped after all; `detail` says why."""
     write_new_record(folder / f"{name}{_WITHDRAWN}", detail)
+
+
+def rounds(found: Iterable[Ender], session: str, agent: str) -> int:
+    """How many lives before this one the agent ended without a proved hold, and whose hold is still owed."""
+    return len({ender.session for ender in owed(found, session) if ender.agent == agent})
 
 
 def owed(found: Iterable[Ender], session: str) -> tuple[Ender, ...]:

@@ -1,0 +1,1 @@
+"""Ends a machine that nobody uses."""
