@@ -1,8 +1,9 @@
 """Any program whose episodes are directories: `work/episodes/<key>/`, with `episode.json` written last.
 
-The program finds `work` in $SPOTEVAL_WORK. A directory without `episode.json` is an episode that began; after a
-stop it is moved to `work/cut/<key>/<n>/`, so that the next attempt begins with an empty one. `episode.json` may be
-empty, or say `outcome`, `verdict`, `limit`, `error`, `input_tokens`, `output_tokens`, `started`, `ended`.
+The program finds `work` in $SPOTEVAL_WORK. A directory without `episode.json`, or with an empty one, is an episode
+that began; after a stop it is moved to `work/cut/<key>/<n>/`, so that the next attempt begins with an empty one.
+`episode.json` is a JSON object that may say `outcome`, `verdict`, `limit`, `error`, `input_tokens`, `output_tokens`,
+`started`, `ended`.
 """
 
 import json
@@ -50,8 +51,7 @@ class Directory:
         """Move what a stop cut out of the way, unless the program goes on inside it ("continued")."""
         if run.plan.settlement == "continued":
             return ()
-        cut = [path for path in _directories(work / "episodes") if not (path / DONE).exists()]
-        return tuple(_moved(path, work / "cut" / path.name) for path in cut)
+        return tuple(_moved(path, work / "cut" / path.name) for path in _not_ended(work))
 
     def command(self, run: RunRecord, work: Path) -> Command:
         """The program itself, which resumes by leaving out what has its `episode.json`."""
@@ -86,23 +86,30 @@ class Directory:
 
     def salvage(self, run: RunRecord, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
         """Every file of the episodes that have not ended."""
-        cut = [path for path in _directories(work / "episodes") if not (path / DONE).exists()]
-        return tuple(file for path in cut for file in _files(path))
+        return tuple(file for path in _not_ended(work) for file in _files(path))
+
+
+def _not_ended(work: Path) -> list[Path]:
+    """Directories of episodes that began and did not end, or whose end nobody can read."""
+    found = [(path, _attempt(path, 0)) for path in _directories(work / "episodes")]
+    return [path for path, item in found if isinstance(item, Unreadable) or not item.outcome]
 
 
 def _attempt(path: Path, number: int) -> Reading[Attempt]:
-    """The attempt in an episode's directory; its outcome is None while `episode.json` is not there."""
+    """The attempt in an episode's directory; its outcome is None while nothing stands in `episode.json`."""
     key = path.name
     done = path / DONE
-    if not done.exists():
-        return Attempt(key, _native(key, number), None, number, parts=_parts(path))
     try:
-        data = done.read_bytes()
-        table = Table(json.loads(data) if data.strip() else {}, str(done))
-        return _ended(key, number, table, _parts(path))
+        data = done.read_bytes() if done.exists() else b""
+        if not data:  # a program that writes it in place makes it empty first
+            return Attempt(key, _native(key, number), None, number, parts=_parts(path))
+        value = json.loads(data)
+        if not isinstance(value, dict):
+            return Unreadable(f"{done}: not a JSON object")
+        return _ended(key, number, Table(value, str(done)), _parts(path))
     except OSError as error:
         return Unreadable(f"{done}: {error.strerror}")
-    except (ShapeError, ValueError, TypeError) as error:
+    except (ShapeError, ValueError) as error:
         return Unreadable(f"{done}: {error}")
 
 

@@ -54,7 +54,9 @@ def _rows_at_rest(path: Path, why: str) -> Reading[tuple[dict[str, Any], ...]]:
 
     Then no process has it open either, and it can be read as a file that nobody changes.
     """
-    if path.with_name(path.name + "-wal").exists():
+    if not path.exists():
+        return ()  # its log was closed just now
+    if path.with_name(path.name + SIDECARS[0]).exists():
         return Unreadable(f"{path}: {why}")
     try:
         return _queried(path, "immutable=1")

@@ -66,7 +66,7 @@ def sample_attempt(key: str, summary: Mapping[str, Any], parts: tuple[Part, ...]
         outcome=_outcome(error),
         verdict=None if error else _verdict(summary.get("scores") or {}),
         limit=summary.get("limit"),
-        error=_first_line(str(error)) if error else None,
+        error=_said(error),
         usage=_usage((summary.get("model_usage") or {}).values()),
         started=_moment(summary.get("started_at")),
         ended=_moment(summary.get("completed_at")),
@@ -144,5 +144,10 @@ def _moment(text: str | None) -> datetime | None:
     return parse_stamp(text) if text else None
 
 
-def _first_line(text: str) -> str:
-    return text.strip().partition("\n")[0][:_ERROR_CHARS]
+def _said(error: str | None) -> str | None:
+    """The error in one line. What a cancellation has to say is only where in the program it came."""
+    if not error:
+        return None
+    if error.startswith(_CUT):
+        return error.partition("(")[0]
+    return error.strip().partition("\n")[0][:_ERROR_CHARS]

@@ -93,13 +93,13 @@ def _finished_in_buffers(found: Iterable[Buffer]) -> dict[str, int]:
 
 
 def _rename_database(buffer: Buffer) -> None:
-    """Second names first, the database's last; then the old ones go: at no moment is there a database without its log.
+    """Second names first, the database's last; then the old ones go, the database's first.
 
-    The -shm is an index that SQLite makes anew.
+    At no moment is there a database without the log of its last writes.
     """
     path = buffer.path
     new = path.with_name(f"{buffer.log}.{_NO_PROCESS + buffer.pid}.db")
-    for end in (SIDECARS[0], ""):
+    for end in (*SIDECARS, ""):
         old, link = path.with_name(path.name + end), new.with_name(new.name + end)
         if old.exists() and not link.exists():
             step("link", link)

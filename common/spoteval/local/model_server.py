@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from socketserver import TCPServer
 from types import FrameType
 
 WORDS = ("amber", "basil", "cedar", "delta", "ember", "fjord", "grove", "harbor")
@@ -66,6 +67,11 @@ class Server(ThreadingHTTPServer):
     def __init__(self, port: int, service: Service) -> None:
         super().__init__(("127.0.0.1", port), Handler)
         self.service = service
+
+    def server_bind(self) -> None:
+        """Without the base class's question to the resolver for a name of 127.0.0.1, which can take seconds."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A client that was killed in mid-request is no news."""
