@@ -1,0 +1,40 @@
+"""From where `status` and `events` look, by the host they are typed on."""
+
+from spoteval.cli.common import Host, disk_of, instance_of, store_of
+from spoteval.control.refused import Refused
+from spoteval.report.gather import Sight
+from spoteval.report.run_list import in_store, stored_record
+from spoteval.run import RunRecord
+from spoteval.shape import Unreadable
+from spoteval.store.contract import Store
+
+
+def sights(host: Host, name: str | None) -> tuple[Sight, ...]:
+    """One for each instance that is meant. `name` is an instance on the restarter host, else a run.
+
+    Raises Refused for a name that is not known, ConfigError and StoreError.
+    """
+    store = store_of(host)
+    if host.guest:
+        disk = disk_of(host.guest)
+        if name is not None and not disk.run(name).root.exists():
+            raise Refused(f'"{name}": no such run (spoteval run list)')
+        return (Sight(host.paths, store, host.guest.instance, disk, run=name),)
+    if host.restarter:
+        named = (instance_of(host.restarter, name),) if name else host.restarter.instances
+        return tuple(Sight(host.paths, store, one.name, serves=True) for one in named)
+    record = _record(store, name)
+    return (Sight(host.paths, store, record.instance, run=record.name),)
+
+
+def _record(store: Store, name: str | None) -> RunRecord:
+    """The named run's record, or that of the newest run in the store."""
+    if name is None:
+        known = sorted(in_store(store), key=lambda line: line.created)
+        if not known:
+            raise Refused(f"no run in {store.url}")
+        name = known[-1].name
+    found = stored_record(store, name)
+    if isinstance(found, Unreadable):
+        raise Refused(found.why)
+    return found

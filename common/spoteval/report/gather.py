@@ -1,0 +1,181 @@
+"""Everything that this host can see of an instance and its run, put together. No provider is asked."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from spoteval.clock import Now
+from spoteval.control.boot import recorded_boot
+from spoteval.control.holds import look
+from spoteval.control.runfiles import Progress, active_run
+from spoteval.event import Event
+from spoteval.paths import DurablePaths, HostPaths, InstancePaths
+from spoteval.placement.spend import spend
+from spoteval.placement.stages import restarts
+from spoteval.report.holds import HoldsSeen
+from spoteval.report.holds_seen import guest_files, restarter_file, store_holds
+from spoteval.report.host_facts import (
+    RestarterFacts,
+    decision_files,
+    decisions,
+    restarter_facts,
+    waiting_of,
+)
+from spoteval.report.needs import Need, open_needs
+from spoteval.report.run_facts import RunFacts, boot_events, from_disk, from_store, with_store
+from spoteval.report.status import STALE_GUEST_S, STALE_RESTARTER_S, Source, Status
+from spoteval.report.timeline import pieces
+from spoteval.run import RunRecord
+from spoteval.shape import Unreadable
+from spoteval.store.contract import Store, StoreError
+
+_WORKING_STAGE = "first-episode"
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """From where one looks. `disk` on the guest alone; `serves` on the restarter host of the instance."""
+
+    paths: HostPaths
+    store: Store
+    instance: str
+    disk: DurablePaths | None = None
+    serves: bool = False
+    run: str | None = None
+
+    @property
+    def own(self) -> InstancePaths:
+        """The restarter's files about the instance."""
+        return InstancePaths(self.paths.state, self.instance)
+
+
+def status(sight: Sight, now: Now) -> Status:
+    """The status; raises OSError where own files cannot be read. A store that is away leaves gaps."""
+    run = run_facts(sight)
+    own = restarter_facts(sight.own, now) if sight.serves else RestarterFacts()
+    events = _events(sight, own, run)
+    state, state_s = _state(sight, own, events, now)
+    known = Status(
+        at=now.wall,
+        instance=sight.instance,
+        guest=_guest(sight, run, now),
+        restarter=Source(own.age_s, here=own.age_s == 0.0, stale_s=STALE_RESTARTER_S),
+        holds=holds(sight, now),
+        state=state,
+        state_s=state_s,
+        pieces=pieces(events, now.wall),
+        restarts=restarts(events),
+        spend=spend(own.events, now.wall),
+        preemptions=_count(own.events, "stopped", "preempted") if sight.serves else None,
+        capacity_failures=_count(own.events, "capacity-failure") if sight.serves else None,
+        waiting=_waiting(sight, own, run),
+    )
+    return _with_run(known, run, events)
+
+
+def holds(sight: Sight, now: Now) -> HoldsSeen:
+    """The holds that can be seen from here."""
+    own = restarter_file(sight.own, now, sight.serves)
+    files = (own, *guest_files(sight.disk, now))
+    return HoldsSeen(sight.instance, files, store_holds(sight.store, sight.instance))
+
+
+def events(sight: Sight, now: Now) -> tuple[Event, ...]:
+    """The events of this host and, where the store can be read, those that the guest published of the run."""
+    own = restarter_facts(sight.own, now) if sight.serves else RestarterFacts()
+    return _events(sight, own, run_facts(sight))
+
+
+def run_facts(sight: Sight) -> RunFacts | None:
+    """The run: the named one, else the active or assigned one; None where there is none or nothing is known."""
+    if sight.disk is None:
+        return _stored(sight, sight.run or _assigned(sight))
+    active = active_run(sight.disk)
+    run = sight.run or (active if isinstance(active, str) else None)
+    if run is None:
+        return None
+    own, stored = from_disk(sight.disk, run), _stored(sight, run)
+    return own if stored is None else with_store(own, stored)
+
+
+def _stored(sight: Sight, run: str | None) -> RunFacts | None:
+    """A guest's key may not list: then the store tells nothing here."""
+    try:
+        return from_store(sight.store, run) if run is not None else None
+    except StoreError:
+        return None
+
+
+def _assigned(sight: Sight) -> str | None:
+    try:
+        assigned = look(sight.store, sight.instance).assigned
+    except StoreError:
+        return None
+    return assigned[0] if assigned is not None else None
+
+
+def _events(sight: Sight, own: RestarterFacts, run: RunFacts | None) -> tuple[Event, ...]:
+    boots = boot_events(sight.disk) if sight.disk is not None else ()
+    of_run = run.events if run is not None else ()
+    return tuple(sorted((*own.events, *boots, *of_run), key=lambda event: event.at))
+
+
+def _state(
+    sight: Sight, own: RestarterFacts, events: Iterable[Event], now: Now
+) -> tuple[str | None, float | None]:
+    """The restarter's word; on the guest itself we run, since this boot was recorded."""
+    if sight.disk is None:
+        return own.state, own.state_s
+    boot = recorded_boot(sight.disk)
+    session = None if isinstance(boot, Unreadable) else boot.session
+    booted = [event.at for event in events if event.kind == "booted" and event.session == session]
+    return "RUNNING", (now.wall - booted[-1]).total_seconds() if booted else None
+
+
+def _guest(sight: Sight, run: RunFacts | None, now: Now) -> Source:
+    if sight.disk is not None:
+        return Source(0.0, here=True)
+    if run is None or run.sign is None:
+        return Source()
+    age_s = max(0.0, (now.wall - run.sign).total_seconds())
+    return Source(age_s, here=False, stale_s=STALE_GUEST_S)
+
+
+def _waiting(sight: Sight, own: RestarterFacts, run: RunFacts | None) -> str | None:
+    if sight.disk is not None:
+        said = [
+            item for item in decisions(decision_files(sight.disk)) if item.agent == "boot-resume"
+        ]
+        return waiting_of(said[-1]) if said else None
+    if (waiting := waiting_of(own.last)) is not None:
+        return waiting
+    stage = run.stage if run is not None else None
+    resuming = own.state == "RUNNING" and stage not in (None, _WORKING_STAGE)
+    return f"the guest resumes: {stage}" if resuming else None
+
+
+def _with_run(known: Status, run: RunFacts | None, events: tuple[Event, ...]) -> Status:
+    if run is None:
+        return replace(known, needs=open_needs(events, None))
+    record = run.record if isinstance(run.record, RunRecord) else None
+    progress = run.progress if isinstance(run.progress, Progress) else None
+    known = replace(
+        known,
+        run=record,
+        over=run.over,
+        progress=progress,
+        in_flight=run.in_flight,
+        published=run.published,
+    )
+    finished, published = known.finished, known.published
+    left = None if finished is None or published is None else max(0, finished - published)
+    return replace(known, needs=(*_damaged(known, run), *open_needs(events, left)))
+
+
+def _damaged(known: Status, run: RunFacts) -> tuple[Need, ...]:
+    """Records that cannot be read are for a person: nothing goes on by itself with them."""
+    found = (item.why for item in (run.record, run.progress) if isinstance(item, Unreadable))
+    return tuple(Need(known.at, why, "spoteval pull RUN DIR") for why in found)
+
+
+def _count(events: Iterable[Event], kind: str, cause: str | None = None) -> int:
+    return sum(event.kind == kind and cause in (None, event.reason) for event in events)

@@ -1,0 +1,237 @@
+"""The status screen, to the character, and its JSON."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from event_story import told
+from spoteval.control.runfiles import Progress
+from spoteval.episode import Attempt, Outcome
+from spoteval.event import NEEDS_YOU, Event
+from spoteval.hold import Hold
+from spoteval.placement.spend import Spend
+from spoteval.placement.stages import Restart
+from spoteval.report.holds import GUEST, KEEP_ALIVE, KILL_SWITCH, RESTARTER, FileHold, HoldsSeen
+from spoteval.report.needs import Need, open_needs
+from spoteval.report.status import STALE_GUEST_S, STALE_RESTARTER_S, Source, Status
+from spoteval.report.status_lines import bar, screen
+from spoteval.report.timeline import Piece
+from spoteval.run import RunPlan, RunRecord
+from spoteval.shape import Unreadable
+
+NOW = datetime(2026, 12, 2, 7, 12, tzinfo=UTC)
+BEGAN = datetime(2026, 12, 1, 20, 0, tzinfo=UTC)
+
+
+def _attempts(count: int, outcome: Outcome, first: int = 0) -> list[Attempt]:
+    return [Attempt(f"e/{n}", f"id{outcome}{n}", outcome) for n in range(first, first + count)]
+
+
+def _progress() -> Progress:
+    ended = [
+        *_attempts(207, Outcome.COMPLETED),
+        *_attempts(2, Outcome.MODEL_FAILURE, 207),
+        *_attempts(3, Outcome.HARNESS_ERROR, 209),
+    ]
+    cut = _attempts(80, Outcome.PREEMPTION_INTERRUPTED)
+    return Progress(tuple(f"e/{n}" for n in range(500)), tuple(ended), tuple(cut))
+
+
+def _run(**plan: datetime) -> RunRecord:
+    frozen = RunPlan("inspect", "fresh_budget", label="exploratory", **plan)  # type: ignore[arg-type]
+    return RunRecord("swe-lite-q3", "gpu-1", 1, BEGAN, frozen)
+
+
+def _pieces() -> tuple[Piece, ...]:
+    hours = [("█", 0, 4), ("×", 4, 4), ("·", 4, 5), ("▒", 5, 6), ("█", 6, 11.2)]
+    return tuple(
+        Piece(cell, BEGAN + timedelta(hours=a), BEGAN + timedelta(hours=b)) for cell, a, b in hours
+    )
+
+
+FILES = (
+    FileHold(RESTARTER, "/var/lib/spoteval/holds/gpu-1"),
+    FileHold(GUEST, "/mnt/durable/spoteval/holds/guest"),
+    FileHold(KEEP_ALIVE, "/mnt/durable/spoteval/holds/keep-alive"),
+    FileHold(KILL_SWITCH, "/mnt/durable/spoteval/holds/kill-switch"),
+)
+
+STATUS = Status(
+    at=NOW,
+    instance="gpu-1",
+    guest=Source(38.0, stale_s=STALE_GUEST_S),
+    restarter=Source(12.0, stale_s=STALE_RESTARTER_S),
+    holds=HoldsSeen("gpu-1", FILES, ()),
+    run=_run(deadline=datetime(2026, 12, 4, 8, 0, tzinfo=UTC)),
+    state="RUNNING",
+    state_s=5100.0,
+    progress=_progress(),
+    in_flight=16,
+    published=212,
+    preemptions=5,
+    capacity_failures=1,
+    pieces=_pieces(),
+    restarts=tuple(
+        Restart(BEGAN, {"S2": 60.0, "S3": 300.0, "S4": 180.0, "S5": 840.0, "S6": 60.0})
+        for _ in range(5)
+    ),
+    spend=Spend(219.24, 226.4, "USD", 6, 11.6, 11.6, 11.6),
+)
+
+SCREEN = """\
+swe-lite-q3  exploratory  gpu-1  RUNNING 1 h 25 min         Wed 02 Dec 07:12 UTC
+  ok, nothing needs you                  facts: guest 38 s old, restarter 12 s
+
+  episodes   212 finished · 16 in flight · 272 to go                 42 % of 500
+             ████████████████▓░░░░░░░░░░░░░░░░░░░░░░
+             deadline Fri 08:00: in 2 d
+  classes    completed 207 · model failure 2 · harness error 3 · interrupted 0
+  attempts   212 ended · 80 cut by 5 preemptions (27 %) · fresh budget
+  night      ████████████×···▒▒▒█████████████████
+             20    22    00     02    04     06   █ work  ▒ restart  · off
+  restarts   5 · median 24 min, of it server start 14 · 1 capacity failure
+  published  212 of 212
+  spent      219–226 USD · 1.03–1.07 per episode · now 11.60 USD/h
+  holds      restarter none · guest none · keep-alive none · kill switch none"""
+
+
+def test_the_whole_screen() -> None:
+    """Every line to the character, none wider than 80 columns."""
+    assert "\n".join(screen(STATUS)) == SCREEN
+    assert max(map(len, screen(STATUS))) <= 80
+
+
+def test_an_empty_status_invents_nothing() -> None:
+    """A subject of which nothing is known has no line."""
+    files = tuple(FileHold(file.name, file.path, seen=False) for file in FILES)
+    bare = Status(NOW, "gpu-1", Source(), Source(), HoldsSeen("gpu-1", files, ()))
+    assert screen(bare) == [
+        "no run  gpu-1  state not seen                               Wed 02 Dec 07:12 UTC",
+        "  ok, nothing needs you              facts: guest not seen, restarter not seen",
+        "",
+        "  holds      not seen here: restarter, guest, keep-alive, kill switch",
+    ]
+
+
+def test_stale_facts_are_said_to_be_stale() -> None:
+    """At the limit a fact is the present, one second past it is not, and the state is the last one seen."""
+    for guest_s, restarter_s, stale in (
+        (STALE_GUEST_S, STALE_RESTARTER_S, False),
+        (STALE_GUEST_S + 1, STALE_RESTARTER_S + 1, True),
+    ):
+        old = replace(
+            STATUS,
+            guest=Source(guest_s, stale_s=STALE_GUEST_S),
+            restarter=Source(restarter_s, stale_s=STALE_RESTARTER_S),
+        )
+        head = screen(old)[:3]
+        assert ("last seen RUNNING 1 h 25 min" in head[0]) is stale
+        assert ("  facts: guest STALE, 11 min old, restarter STALE, 1 h 5 min" in head) is stale
+        assert old.record()["facts"] == {
+            "guest": {"age_s": guest_s, "here": False, "stale": stale},
+            "restarter": {"age_s": restarter_s, "here": False, "stale": stale},
+        }
+
+
+def test_the_second_line() -> None:
+    """What needs a person comes before what is waited for; a run that is over waits for nothing."""
+    need = Need(NOW, "GPU changed H200 -> H100", "spoteval events")
+    waiting = replace(STATUS, waiting="backoff: no capacity twice")
+    assert waiting.second_line == "waiting: backoff: no capacity twice"
+    assert replace(waiting, over=True).second_line == "ok, nothing needs you"
+    needy = replace(waiting, needs=(need, need))
+    assert screen(needy)[1:4] == [
+        "  needs you: GPU changed H200 -> H100 → spoteval events",
+        "  needs you: GPU changed H200 -> H100 → spoteval events",
+        "  facts: guest 38 s old, restarter 12 s",
+    ]
+
+
+def test_before_the_first_start() -> None:
+    """Nothing is frozen yet: no share, no bar, no classes."""
+    lines = screen(replace(STATUS, progress=Progress(None, (), ()), in_flight=None))
+    assert lines[3] == "  episodes   0 finished · how many are intended is not known yet"
+    assert not any(line.startswith("  classes") for line in lines)
+
+
+def test_the_deadline_passes() -> None:
+    """At the deadline it is now, a minute later it has passed."""
+    for minutes, text in ((0, "in 0 s"), (-1, "passed 1 min ago")):
+        run = _run(deadline=NOW + timedelta(minutes=minutes))
+        assert (
+            screen(replace(STATUS, run=run))[5]
+            == f"             deadline Wed {run.plan.deadline:%H:%M}: {text}"
+        )
+
+
+def test_holds_are_shown_with_their_reasons() -> None:
+    """Files by their text, objects by id; a store that cannot be read is said, not skipped."""
+    held = (replace(FILES[0], text="tp 4 -> 8"), replace(FILES[1], text=""), *FILES[2:])
+    hold = Hold("end-1", "gpu-1", "complete", "end-handler", NOW - timedelta(minutes=5))
+    lines = screen(replace(STATUS, holds=HoldsSeen("gpu-1", held, (hold,))))
+    assert lines[-2:] == [
+        '  holds      restarter "tp 4 -> 8" · guest placed · keep-alive none · kill switch none',
+        '             store end-1: "complete" (end-handler, 5 min ago)',
+    ]
+    away = screen(replace(STATUS, holds=HoldsSeen("gpu-1", FILES, Unreadable("timeout:10s"))))
+    assert away[-1] == "             store not readable here: timeout:10s"
+
+
+@pytest.mark.parametrize(
+    ("finished", "in_flight", "intended", "text"),
+    [
+        (0, 0, 10, "░░░░░░░░░░"),
+        (10, 0, 10, "██████████"),
+        (99, 1, 100, "█████████▓"),
+        (9, 1, 1000, "▓░░░░░░░░░"),
+        (5, 5, 10, "█████▓▓▓▓▓"),
+        (0, 0, 0, "░░░░░░░░░░"),
+    ],
+)
+def test_the_bar(finished: int, in_flight: int, intended: int, text: str) -> None:
+    """Only a complete run fills it; one that flies is seen."""
+    assert bar(finished, in_flight, intended, 10) == text
+
+
+def test_the_record_has_the_same_figures() -> None:
+    """What the screen says, for programs."""
+    found = STATUS.record()
+    assert found["episodes"] == {"finished": 212, "in_flight": 16, "intended": 500}
+    assert found["attempts"] == {"ended": 212, "cut": 80, "preemptions": 5}
+    classes = found["classes"]
+    assert isinstance(classes, dict)
+    assert sum(classes.values()) == 500
+    assert found["restarts"] == {
+        "count": 5,
+        "median_s": {"S2": 60.0, "S3": 300.0, "S4": 180.0, "S5": 840.0, "S6": 60.0},
+        "capacity_failures": 1,
+    }
+
+
+def _need(seconds: float, source: str, text: str) -> Event:
+    return replace(told(seconds, NEEDS_YOU), source=source, reason=text)
+
+
+def test_a_need_is_open_until_something_overtakes_it() -> None:
+    """The restarter's until its next other event, an agent's until the guest went on."""
+    silent = _need(10, "restarter", "the provider has said nothing")
+    assert [need.text for need in open_needs([silent], None)] == ["the provider has said nothing"]
+    assert open_needs([silent, told(11, "running")], None) == ()
+    gate = _need(10, "boot-resume", "server: refused")
+    assert len(open_needs([gate, told(11, "running")], None)) == 1
+    went_on = replace(told(12, "run-started"), source="boot-resume")
+    assert open_needs([gate, went_on], None) == ()
+
+
+def test_a_stuck_publication_is_open_while_something_is_unpublished() -> None:
+    """No event says that it works again; that nothing is left does."""
+    stuck = _need(10, "publication-follower", "publication stuck 15 min")
+    later = replace(told(12, "first-episode"), source="boot-resume")
+    assert [len(open_needs([stuck, later], left)) for left in (9, None, 0)] == [1, 1, 0]
+
+
+def test_the_same_words_count_once() -> None:
+    """Since they were first said."""
+    found = open_needs([_need(5, "a", "x"), _need(9, "a", "x"), _need(9, "a", "y")], None)
+    assert [(need.since.second, need.text) for need in found] == [(5, "x"), (9, "y")]
