@@ -11,6 +11,7 @@ from spoteval.local import market as m
 from spoteval.local.market import NEW, Event, History, Market, Phase, PhaseName, Strike
 from spoteval.local.weather import Calm, Demo, Weibull, demo_plan, weather
 
+UNTIMED = settings(deadline=None)  # other work on the machine is not a failure
 SEEDS = st.integers(0, 2**32)
 PHASES = st.builds(
     Phase,
@@ -65,6 +66,7 @@ def came(event: Event) -> Phase:
     }[event.kind]
 
 
+@UNTIMED
 @given(SEEDS, st.lists(PHASES, min_size=1), WEATHERS, st.floats(0, 1e4))
 def test_same_inputs_same_outputs(
     seed: int, phases: list[Phase], sky: Demo | Calm | Weibull, in_phase_s: float
@@ -78,6 +80,7 @@ def test_same_inputs_same_outputs(
     assert 3.10 <= m.price(one, history) <= 3.60
 
 
+@UNTIMED
 @given(SEEDS, st.lists(PHASES, min_size=1), WEATHERS, st.floats(0, 100))
 def test_the_length_of_the_phase_going_on_says_nothing(
     seed: int, phases: list[Phase], sky: Demo | Calm | Weibull, length_s: float
@@ -110,7 +113,7 @@ def test_the_demo_keeps_its_promises() -> None:
         promises(lived(market, {"running": 2.0, "resuming": 4.0, "serving": 8.0}), market)
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(SEEDS, st.floats(0, 60), st.floats(4.0, 60), st.floats(8.0, 600))
 def test_the_demo_keeps_its_promises_at_any_speed(
     seed: int, boot_s: float, resume_s: float, serve_s: float
@@ -195,6 +198,7 @@ def test_the_rest_after_the_button_is_short_and_only_the_markets() -> None:
     assert m.coming_event(market, NEW) is None
 
 
+@UNTIMED
 @given(SEEDS, st.integers(0, 50))
 def test_calm_weather_only_ever_starts(seed: int, tries: int) -> None:
     """Nothing is refused and nothing is taken."""
@@ -207,6 +211,7 @@ def test_calm_weather_only_ever_starts(seed: int, tries: int) -> None:
         assert m.coming_event(market, (*history, Phase(name))) is None
 
 
+@UNTIMED
 @given(SEEDS, st.floats(0, 100), st.floats(0, 100))
 def test_a_weibull_life_is_one_life_over_its_phases(
     seed: int, boot_s: float, resume_s: float
