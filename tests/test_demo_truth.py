@@ -21,8 +21,8 @@ def at(seconds: float) -> datetime:
     return AT + timedelta(seconds=seconds)
 
 
-def event(seconds: float, kind: str, **detail: object) -> Event:
-    return Event(at(seconds), kind, "restarter", "gpu-1", detail=detail)
+def event(seconds: float, kind: str, evidence: str | None = None) -> Event:
+    return Event(at(seconds), kind, "restarter", "gpu-1", evidence=evidence)
 
 
 def test_a_witness_finds_an_episode_that_ran_again_after_its_end(tmp_path: Path) -> None:
@@ -65,8 +65,8 @@ def test_starts_are_counted_on_both_sides() -> None:
 
 def test_an_error_that_ran_needs_the_error_and_the_running() -> None:
     """An accepted start that runs, and an error without capacity, are not it."""
-    fine = [event(1, "start-asked"), event(2, "start-answered", ok=True), event(3, "running")]
-    none = [event(4, "start-asked"), event(5, "start-answered", ok=False), event(6, "start-asked")]
-    ran = [event(7, "start-answered", ok=False), event(8, "running")]
+    fine = [event(1, "start-asked"), event(2, "start-answered", "accepted"), event(3, "running")]
+    none = [event(4, "start-asked"), event(5, "start-answered", "unknown"), event(6, "start-asked")]
+    ran = [event(7, "start-answered", "unknown"), event(8, "running")]
     assert errors_that_ran([*fine, *none]) == 0
     assert errors_that_ran([*fine, *none, *ran]) == 1

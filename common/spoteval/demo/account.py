@@ -98,7 +98,9 @@ def cloud_state(cloud: Path) -> str:
 
 
 def _preempted(lines: tuple[dict[str, object], ...]) -> int:
-    return sum(line.get("what") == "stopped" and line.get("cause") == "preempted" for line in lines)
+    return sum(
+        line.get("phase") == "stopped" and line.get("cause") == "preempted" for line in lines
+    )
 
 
 def _violations(paths: DemoPaths, store: Store, events: tuple[Event, ...]) -> int:

@@ -11,7 +11,7 @@ from spoteval.demo.stage import DemoFailed, Host, free_port, staged
 from spoteval.loop import Waiting
 from spoteval.machine.process import Child
 from spoteval.paths import DurablePaths
-from spoteval.publication.compare import compare
+from spoteval.publication.verify import compare
 from spoteval.store.open import open_store
 
 LIMIT_S = 420.0
@@ -30,12 +30,17 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """The account of a demo that went through, its seconds, and whether the pull was verified."""
+    """The account of a demo that went through, its seconds, and how store, disk and pull compare."""
 
     account: Account
     duration_s: float
-    pull_verified: bool
+    differences: tuple[str, ...]
     second_pull_refused: bool
+
+    @property
+    def pull_verified(self) -> bool:
+        """Every byte pulled, and every byte in the store as it is on the disk."""
+        return not self.differences
 
 
 def play(options: Options, waiting: Waiting, look: Callable[[DemoPaths], None]) -> Played:
@@ -49,9 +54,9 @@ def play(options: Options, waiting: Waiting, look: Callable[[DemoPaths], None]) 
     with staged(paths, options.seed, options.profile) as children:
         _begin(paths, waiting)
         _watch(paths, children, waiting, began_s, look)
-    verified, refused = _pull(paths)
+    differences, refused = _pull(paths)
     account = take_account(paths, open_store(f"file://{paths.store}"))
-    return Played(account, monotonic_s() - began_s, verified, refused)
+    return Played(account, monotonic_s() - began_s, differences, refused)
 
 
 def _begin(paths: DemoPaths, waiting: Waiting) -> None:
@@ -97,18 +102,19 @@ def _refuse_dead(paths: DemoPaths, children: tuple[Child, ...]) -> None:
             raise DemoFailed(f"the processes of {host} ended with {code} (see {host / 'journal'})")
 
 
-def _pull(paths: DemoPaths) -> tuple[bool, bool]:
-    """Pull into an empty directory, verify, and hold against the disk; try to pull there again."""
+def _pull(paths: DemoPaths) -> tuple[tuple[str, ...], bool]:
+    """Pull into an empty directory, verify, hold the store against the disk; try to pull there again."""
     desk = Host(paths.restarter)
     desk.spoteval("pull", RUN, str(paths.pulled))
     desk.spoteval("verify", str(paths.pulled))
-    store, disk = open_store(f"file://{paths.store}"), DurablePaths(paths.durable).run(RUN).root
-    differences = compare(store, RUN, disk)
+    disk = DurablePaths(paths.durable).run(RUN).root
+    report = compare(open_store(f"file://{paths.store}"), RUN, disk)
+    differences = tuple(str(difference) for difference in report.differences)
     try:
         desk.spoteval("pull", RUN, str(paths.pulled))
     except DemoFailed:
-        return not differences, True
-    return not differences, False
+        return differences, True
+    return differences, False
 
 
 def _until(true: Callable[[], bool], within_s: float, waiting: Waiting, what: str) -> None:

@@ -114,7 +114,7 @@ min_free = "10MB"
 
 [provider]
 kind = "local"
-cloud = "{paths.cloud}"
+cloud = "{paths.cloud / INSTANCE}"
 notice_window = "8s"
 
 [store]
@@ -170,7 +170,7 @@ url = "file://{paths.store}"
 [instance.{INSTANCE}]
 provider = "local"
 id = "{INSTANCE}"
-cloud = "{paths.cloud}"
+cloud = "{paths.cloud / INSTANCE}"
 
 [poll]
 every = "1s"

@@ -8,7 +8,7 @@ from datetime import datetime
 from spoteval.clock import read_now
 from spoteval.demo.account import all_events, cloud_state
 from spoteval.demo.layout import EPISODES, DemoPaths
-from spoteval.demo.truth import in_flight, read_witness
+from spoteval.demo.truth import in_flight, read_witness, refused
 from spoteval.event import Event
 from spoteval.report.timeline import pieces, strip
 
@@ -55,7 +55,7 @@ def news(events: Iterable[Event]) -> list[tuple[datetime, str]]:
     failed: Event | None = None
     for event in events:
         if event.kind == "start-answered":
-            failed = event if event.detail.get("ok") is False else None
+            failed = event if refused(event) else None
         text = _text(event, failed)
         if text is not None:
             told.append((event.at, text))

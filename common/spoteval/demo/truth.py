@@ -69,6 +69,11 @@ def hold_spans(
     return [(hold.at, released.get(hold.id)) for hold in holds if hold.at is not None]
 
 
+def refused(answered: Event) -> bool:
+    """Whether a start call was answered with anything but "accepted"."""
+    return answered.evidence != "accepted"
+
+
 def errors_that_ran(events: Iterable[Event]) -> int:
     """Start calls that answered an error while the start went on to RUNNING."""
     count, failed = 0, False
@@ -76,7 +81,7 @@ def errors_that_ran(events: Iterable[Event]) -> int:
         if event.kind == "start-asked":
             failed = False
         elif event.kind == "start-answered":
-            failed = event.detail.get("ok") is False
+            failed = refused(event)
         elif event.kind == "running" and failed:
             count, failed = count + 1, False
     return count
