@@ -85,9 +85,12 @@ def _price(values: Summary) -> list[float]:
 
 
 def _look(root: Path) -> list[str]:
-    work = DemoPaths(root).pulled / "work"
+    """What to type next, from where the person stands."""
+    here = Path.cwd()
+    near = root.relative_to(here) if root.is_relative_to(here) else root
+    work = DemoPaths(near).pulled / "work"
     return [
-        f". {root}/env",
+        f". {near}/env",
         "spoteval events",
         "spoteval decisions",
         f"inspect view --log-dir {work}",

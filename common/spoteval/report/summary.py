@@ -9,7 +9,7 @@ from spoteval.placement.stages import NAMES, STAGES
 from spoteval.report.timeline import LEGEND, Strip
 from spoteval.report.words import between, class_name, duration, money, seconds
 
-_HEAD, _BASIS, _SUM = 77, 78, 74  # where the right ends of these lines stand
+_HEAD, _BASIS, _SUM, _WIDTH = 77, 78, 74, 80  # where the right ends of these lines stand
 _INDENT = " " * 11
 
 
@@ -42,7 +42,7 @@ def render(values: Summary) -> list[str]:
         *_restart(values),
         *_counts(values),
         *_price(values),
-        *_item("look", values.look),
+        *_wrapped("look", values.look, "", _WIDTH),
         *_item("next", [values.next]),
     ]
 
@@ -122,7 +122,7 @@ def _wrapped(label: str, words: Sequence[str], end: str, width: int) -> list[str
             lines.append(f"{_INDENT}· {word}")
     if len(lines[-1]) + 1 + len(end) > width:
         lines.append("")
-    return [*lines[:-1], _right(lines[-1], end, width)]
+    return [*lines[:-1], _right(lines[-1], end, width).rstrip()]
 
 
 def _item(label: str, words: Sequence[str]) -> list[str]:
