@@ -82,4 +82,5 @@ def _living(argv: Sequence[str]) -> Iterator[Child]:
 
 
 def _module(name: str) -> list[str]:
-    return [sys.executable, "-m", f"spoteval.local.{name}"]
+    """It ends with us, also where we are killed."""
+    return [sys.executable, "-m", f"spoteval.local.{name}", "--with-parent"]
