@@ -13,6 +13,10 @@ def path() -> Path | None:
 
 
 def write(word: str, sample: str | int, epoch: int) -> None:
+    """Append `word sample epoch pid time` in one write, which no other writer's line can split.
+
+    Not synced: it has to outlive the process, as what it is held against does, not the machine.
+    """
     target = path()
     if target is None:
         return
