@@ -91,11 +91,11 @@ def test_a_hold_brings_the_way_back_to_its_begin_and_forgives() -> None:
 
 
 def test_a_run_that_went_is_settled_and_gated_anew() -> None:
-    """One that an interruption ended has not failed."""
+    """One that somebody ended has not failed."""
     stages = told((*ALL_THE_WAY, RUN_GONE))
     assert (stages.settled, stages.healthy, stages.gate) == (False, False, None)
     assert (stages.asked, stages.started, stages.gone, stages.fails) == (None, None, NOW.mark, 1)
-    cut = stages_of([event(RUN_GONE, draining=True), event(RUN_GONE, draining=False)], "s1")
+    cut = stages_of([event(RUN_GONE, wanted=True), event(RUN_GONE, wanted=False)], "s1")
     assert cut.fails == 1
 
 
@@ -199,9 +199,11 @@ def test_the_runs_processes_come_begin_an_episode_and_go() -> None:
     assert (first.kind, first.detail["took_s"]) == (FIRST_EPISODE, 9.0)
     assert news_of(seen(replace(RUNS, first_episode=True), members=2, begun=True)) == []
     (gone,) = news_of(seen(RUNS, members=0))
-    assert (gone.kind, gone.reason, gone.detail["draining"]) == (RUN_GONE, None, False)
+    assert (gone.kind, gone.reason, gone.detail["wanted"]) == (RUN_GONE, None, False)
     (cut,) = news_of(seen(RUNS, members=0, draining=True))
-    assert cut.detail["draining"] is True
+    assert cut.detail["wanted"] is True
+    (stopped,) = news_of(seen(replace(RUNS, resumed=False), members=0, hold="run stop"))
+    assert stopped.detail["wanted"] is True
     assert news_of(seen(RUNS, members=Unreadable("no"))) == []
     assert news_of(seen(members=2)) == []
 

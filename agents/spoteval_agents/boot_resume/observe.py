@@ -124,4 +124,5 @@ def _process(seen: Seen, run: RunSeen, policy: Policy, now: Now) -> Iterable[New
 
 
 def _gone(seen: Seen, reason: str | None, now: Now) -> News:
-    return News(RUN_GONE, reason, {MARK: now.record(), "draining": seen.draining})
+    wanted = seen.draining or seen.hold is not None  # a hold comes before whatever a person stops
+    return News(RUN_GONE, reason, {MARK: now.record(), "wanted": wanted})

@@ -103,8 +103,8 @@ def _started(stages: Stages, event: Event) -> Stages:
 
 
 def _gone(stages: Stages, event: Event) -> Stages:
-    """The way to the next start begins again at the settlement; a run that an interruption ended has not failed."""
-    failed = 0 if event.detail.get("draining") is True else 1
+    """The way to the next start begins again at the settlement; a run that somebody ended has not failed."""
+    failed = 0 if event.detail.get("wanted") is True else 1
     return replace(
         stages,
         asked=None,
