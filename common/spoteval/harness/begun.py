@@ -17,8 +17,17 @@ def begun(name: str, work: Path, pids: Collection[int], since: datetime) -> bool
     False while nothing tells; then the first finished episode will.
     """
     if name == "inspect":
-        return any(_ROW in _head(path) for path in _buffers(work / _BUFFERS, pids))
-    return any(path.stat().st_mtime >= since.timestamp() for path in _below(work / "episodes"))
+        fresh = (path for path in _buffers(work / _BUFFERS, pids) if _is_fresh(path, since))
+        return any(_ROW in _head(path) for path in fresh)
+    return any(_is_fresh(path, since) for path in _below(work / "episodes"))
+
+
+def _is_fresh(path: Path, since: datetime) -> bool:
+    """A pid may have been another process's in an earlier life."""
+    try:
+        return path.stat().st_mtime >= since.timestamp()
+    except FileNotFoundError:  # SQLite removes its log when it closes
+        return False
 
 
 def _buffers(folder: Path, pids: Collection[int]) -> Iterator[Path]:
@@ -32,7 +41,7 @@ def _head(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(_HEAD_BYTES)
-    except FileNotFoundError:  # the writer removes its log when it closes
+    except FileNotFoundError:
         return b""
 
 
