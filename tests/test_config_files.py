@@ -73,7 +73,11 @@ def test_the_shortest_restarter_file_has_the_documented_defaults(path: Path) -> 
 @pytest.mark.parametrize(
     ("old", "new", "error"),
     [
-        ("settlement =", "setlement =", "[run] settlement: missing"),
+        (
+            "settlement =",
+            "setlement =",
+            '[run] setlement: unknown key (did you mean "settlement"?)',
+        ),
         (
             'model = "q',
             'modle = "x"\nmodel = "q',

@@ -204,8 +204,16 @@ class Table:
         if self.has(key):
             return self.values[key]
         if isinstance(default, _Required):
-            raise ShapeError(f"[{self.place}] {key}: missing")
+            raise self._missing(key)
         return default
+
+    def _missing(self, key: str) -> ShapeError:
+        """A key that is almost there was mistyped: that is what the person needs to hear."""
+        unasked = [other for other in self.values if other not in self._known()]
+        near = difflib.get_close_matches(key, unasked, n=1, cutoff=0.85)
+        if near:
+            return ShapeError(f'[{self.place}] {near[0]}: unknown key (did you mean "{key}"?)')
+        return ShapeError(f"[{self.place}] {key}: missing")
 
     def _typed(self, key: str, kind: type[T], allowed: str, default: T | _Required) -> T:
         value = self._raw(key, default)

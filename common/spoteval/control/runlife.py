@@ -59,7 +59,7 @@ def new_run(
     """Write the record, durable and create-only. Starts nothing; raises Refused."""
     _refuse_name(disk, name)
     record = RunRecord(name, config.instance, 1, now.wall, plan)
-    if (why := _harness_refuses(record)) is not None:
+    if (why := harness_refuses(record)) is not None:
         raise Refused(why)
     _refuse_full(config)
     record = replace(record, versions=ask(plan))
@@ -159,7 +159,8 @@ def _record(disk: DurablePaths, name: str) -> RunRecord:
     return found
 
 
-def _harness_refuses(record: RunRecord) -> str | None:
+def harness_refuses(record: RunRecord) -> str | None:
+    """Why the run's adapter cannot honour it, or cannot be loaded; None where it can."""
     try:
         return adapter(record.plan.harness).refuses(record)
     except ImportError as error:

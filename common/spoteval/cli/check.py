@@ -1,0 +1,60 @@
+"""`spoteval check`."""
+
+from collections.abc import Iterator
+
+import click
+
+from spoteval.cli.common import Host, store_of, this_host
+from spoteval.cli.output import json_option, on_terminal, painted, say, say_json
+from spoteval.clock import read_now
+from spoteval.config.host import read_host
+from spoteval.config.later import without_effect
+from spoteval.report.check import FAIL, OK, WARN, Check, exit_code, fail, lines, ok, warn
+from spoteval.store.contract import Store, StoreError
+
+_COLOURS = {OK: "green", WARN: "yellow", FAIL: "red"}
+
+
+@click.command()
+@json_option
+def check(as_json: bool) -> int:
+    """Is this host ready? Every line ok, or what to do.
+
+    Strict about the whole host file; changes nothing but one small object in the store, put to see whether it may be.
+    """
+    host = this_host()
+    found = list(_checks(host))
+    if as_json:
+        say_json({"role": host.role, "checks": [one.record() for one in found]})
+        return exit_code(found)
+    for one, line in zip(found, lines(found), strict=True):
+        say(painted(line, _COLOURS[one.verdict], on_terminal()))
+    return exit_code(found)
+
+
+def _checks(host: Host) -> Iterator[Check]:
+    store = store_of(host)
+    if host.guest is None and host.restarter is None:
+        yield _laptop(store)
+        return
+    file = read_host(host.paths.config)
+    yield ok("config", f"{host.paths.config}: role {file.role}")
+    for place in without_effect(file):
+        yield warn("config", f"{place} has no effect in this version")
+    if host.guest is not None:
+        from spoteval.report.check_guest import guest_checks
+
+        yield from guest_checks(host.guest, host.paths, store, read_now())
+    if host.restarter is not None:
+        from spoteval.report.check_restarter import restarter_checks
+
+        yield from restarter_checks(host.restarter, host.paths, store)
+
+
+def _laptop(store: Store) -> Check:
+    try:
+        runs = {item.key.split("/")[1] for item in store.list("runs/")}
+    except StoreError as error:
+        return fail("store", str(error))
+    noun = "run" if len(runs) == 1 else "runs"
+    return ok("store", f"{store.url}: {len(runs)} {noun} can be listed")

@@ -1,0 +1,146 @@
+"""The checks of a guest."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from spoteval.clock import Now
+from spoteval.config.guest import GuestConfig
+from spoteval.config.shared import ConfigError
+from spoteval.config.window import window_error
+from spoteval.control.boot import recorded_boot
+from spoteval.control.disk import prove
+from spoteval.control.runlife import harness_refuses
+from spoteval.control.secrets import read_secret
+from spoteval.files import encoded, is_held
+from spoteval.notice.open import open_notices
+from spoteval.paths import DurablePaths, HostPaths
+from spoteval.publication.keys import fact_key
+from spoteval.report.check import Check, fail, ok, warn
+from spoteval.run import RunRecord
+from spoteval.shape import ShapeError, Unreadable
+from spoteval.store.contract import Store, StoreError
+
+AGENTS = (
+    "shutdown-hook",
+    "publication-follower",
+    "boot-resume",
+    "idle-guard",
+    "end-handler",
+)
+_HOMES = ("HOME", "XDG_DATA_HOME")
+
+
+def guest_checks(config: GuestConfig, paths: HostPaths, store: Store, now: Now) -> Iterator[Check]:
+    """Everything that can be looked at without starting anything."""
+    yield from _window(config)
+    yield from _provider(config)
+    yield from _credentials(config, paths)
+    yield from _disk(config)
+    yield from _home(config)
+    yield from _servers(config)
+    yield from _harness(config, now)
+    yield put_check(store, config.instance)
+    yield from _agents(paths)
+
+
+def put_check(store: Store, instance: str) -> Check:
+    """Put one small object where this host may: it is create-only, so trying again changes nothing."""
+    key = fact_key(instance, 0, "check", "check")
+    try:
+        store.put(key, encoded({}))
+    except StoreError as error:
+        return fail("store", str(error))
+    return ok("store", f"{store.url}: put below instances/{instance}/ works")
+
+
+def _window(config: GuestConfig) -> Iterator[Check]:
+    if (why := window_error(config)) is not None:
+        yield fail("shutdown", f"{config.path}: {why}", 2)
+        return
+    yield ok("shutdown", f"the stop plan fits {config.notice_window_s:g} s ({config.provider})")
+
+
+def _provider(config: GuestConfig) -> Iterator[Check]:
+    """Keys that neither the notice source nor we know; agents only warn, one typo must not stop them all."""
+    try:
+        open_notices(config.provider, config.provider_table)
+    except ShapeError as error:
+        yield fail("provider", f"{config.path}: {error}", 2)
+        return
+    for why in config.provider_table.unknown():
+        yield fail("provider", f"{config.path}: {why}", 2)
+
+
+def _credentials(config: GuestConfig, paths: HostPaths) -> Iterator[Check]:
+    names = [server.credential for server in config.servers if server.credential]
+    names += config.run.secret_env.values() if config.run is not None else ()
+    for name in dict.fromkeys(names):
+        try:
+            read_secret(paths.credentials, name)
+        except ConfigError as error:
+            yield fail("credential", str(error), 2)
+        else:
+            yield ok("credential", f"{paths.credentials / name}")
+
+
+def _disk(config: GuestConfig) -> Iterator[Check]:
+    found = prove(config)
+    if isinstance(found, Unreadable):
+        yield fail("disk", found.why)
+        return
+    yield ok("disk", f"{config.disk.path}: proved by its {config.disk.identity}")
+    boot = recorded_boot(found.paths)
+    if isinstance(boot, Unreadable):
+        yield warn("boot", boot.why)
+    else:
+        yield ok("boot", f"number {boot.seq}, session {boot.session}")
+
+
+def _home(config: GuestConfig) -> Iterator[Check]:
+    """The harness keeps finished episodes below HOME until it flushes them: it must outlive the boot disk."""
+    if config.run is None:
+        return
+    home = DurablePaths(config.disk.path).run("<run>").work / "home"
+    outside = [
+        f"[run.env] {name} {config.run.env[name]}"
+        for name in _HOMES
+        if name in config.run.env and not _below(config.run.env[name], config.disk.path)
+    ]
+    for text in outside:
+        yield warn("home", f"{text}: not on the durable disk, so it is not used: {home} is")
+    if not outside:
+        yield ok("home", f"of the harness: {home}")
+
+
+def _servers(config: GuestConfig) -> Iterator[Check]:
+    for server in config.servers:
+        yield ok("server", f"{server.name}: {server.url} is loopback, unit {server.unit}")
+
+
+def _harness(config: GuestConfig, now: Now) -> Iterator[Check]:
+    if config.run is None:
+        yield warn("run", f"{config.path}: no [run], so no run can be made")
+        return
+    record = RunRecord("check", config.instance, 1, now.wall, config.run)
+    if (why := harness_refuses(record)) is not None:
+        yield fail("run", why)
+    else:
+        yield ok("run", f"harness {config.run.harness}, settlement {config.run.settlement}")
+
+
+def _agents(paths: HostPaths) -> Iterator[Check]:
+    for agent in AGENTS:
+        if not is_running(paths.run / f"{agent}.lock"):
+            yield warn("agent", f"{agent} does not run (systemctl enable --now spoteval-{agent})")
+
+
+def is_running(lock: Path) -> bool:
+    """Whether an agent holds its lock; where we may not ask, it is not known to run."""
+    try:
+        return lock.exists() and is_held(lock)
+    except OSError:
+        return False
+
+
+def _below(path: str, disk: Path) -> bool:
+    return Path(path).is_relative_to(disk)
