@@ -189,7 +189,9 @@ def _episodes(seen: Seen, known: Known) -> Iterator[Work]:
 def _unpublished(
     seen: Seen, known: Known, attempt: Attempt, line: Mapping[str, object] | None
 ) -> Iterator[Work]:
-    if manifest_key(seen.run, attempt.key, attempt.number) not in known.put:
+    """A published attempt whose witness line was lost is witnessed again: by these lines a run is complete."""
+    published = manifest_key(seen.run, attempt.key, attempt.number) in known.put
+    if line is None or not published:
         size = seen.sizes.get(attempt_id(attempt), 0)
         yield PutEpisode(f"{attempt.key} attempt {attempt.number}", size, attempt, line)
 

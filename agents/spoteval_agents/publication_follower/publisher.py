@@ -56,8 +56,9 @@ def _episode(target: Target, work: PutEpisode) -> Done:
         line = work.line
         _send_again(target, attempt, line, done)
     key = manifest_key(target.run, attempt.key, attempt.number)
-    if send_known(target, key, manifest_bytes(target.run, line)) is Put.CREATED:
-        done.episodes = 1
+    if key not in target.journal.put:
+        answer = send_known(target, key, manifest_bytes(target.run, line))
+        done.episodes = int(answer is Put.CREATED)
     return done
 
 
