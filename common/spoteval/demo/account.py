@@ -38,6 +38,7 @@ class Account:
     start_errors_that_ran: int
     hold_violations: int
     machine_off: bool
+    both_holds: bool
     events: tuple[Event, ...]
 
     @property
@@ -87,6 +88,8 @@ def take_account(paths: DemoPaths, store: Store) -> Account:
         start_errors_that_ran=errors_that_ran(events),
         hold_violations=_violations(paths, store, events),
         machine_off=cloud_state(paths.cloud) == "STOPPED",
+        both_holds=DurablePaths(paths.durable).guest_hold.exists()
+        and bool(look(store, INSTANCE).standing),
         events=events,
     )
 

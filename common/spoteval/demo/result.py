@@ -62,6 +62,7 @@ def keys(options: Options, played: Played, until: datetime) -> dict[str, object]
         "price_range": _price(values),
         "restart_stages": {name: round(value, 3) for name, value in values.stages.items()},
         "machine_off": account.machine_off,
+        "both_holds": account.both_holds,
         "duration_s": round(played.duration_s, 1),
     }
 
@@ -75,7 +76,7 @@ def failures(found: Mapping[str, object]) -> list[str]:
 
 
 _ZERO = ("episodes_lost", "finished_episodes_rerun", "hold_violations")
-_TRUE = ("pull_verified", "second_pull_refused", "machine_off")
+_TRUE = ("pull_verified", "second_pull_refused", "machine_off", "both_holds")
 
 
 def _price(values: Summary) -> list[float]:
