@@ -7,10 +7,11 @@ from pathlib import Path
 from spoteval.clock import Now
 from spoteval.config.guest import GuestConfig
 from spoteval.control.boot import recorded_boot
+from spoteval.control.busy import show_work
 from spoteval.control.eventlog import log_event
 from spoteval.control.worker import Working
 from spoteval.event import NEEDS_YOU, Event
-from spoteval.files import read_lines, read_text, touch, write_record, write_whole
+from spoteval.files import read_lines, touch, write_record
 from spoteval.paths import DurablePaths, HostPaths
 from spoteval.shape import Unreadable
 from spoteval_agents.boot_resume.rows_gate import NUMBER
@@ -46,7 +47,7 @@ class Hands:
         if plan.news is not None:
             self.log([plan.news], seen, now)
         if plan.busy:
-            self._show_work()
+            show_work(self.disk, AGENT, self.session)
         if plan.act == NUMBER:
             self._number(now)
         elif plan.act == HOLD:
@@ -76,14 +77,6 @@ class Hands:
         details = (record.get("detail") for record in records if record.get("kind") == BOOTED)
         seqs = (detail.get("seq") for detail in details if isinstance(detail, dict))
         return max((seq for seq in seqs if isinstance(seq, int)), default=0)
-
-    def _show_work(self) -> None:
-        """Touch the busy file, in the name of this session: one of an earlier session says nothing."""
-        path = self.disk.busy / AGENT
-        if read_text(path) == self.session:
-            touch(path)
-        else:
-            write_whole(path, self.session.encode())
 
     def _event(self, news: News, now: Now) -> Event:
         boot = recorded_boot(self.disk) if news.kind == BOOTED else None
