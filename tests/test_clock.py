@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spoteval.clock import Mark, Now, elapsed_s, left_s, mark_from, parse_stamp, read_now, stamp
+from spoteval.clock import (
+    Mark,
+    Now,
+    carried,
+    elapsed_s,
+    left_s,
+    mark_from,
+    parse_stamp,
+    read_now,
+    stamp,
+)
 
 AT = datetime(2026, 12, 1, 2, 58, 11, 4000, tzinfo=UTC)
 
@@ -82,3 +92,24 @@ def test_reading_the_clock_gives_utc_and_a_boot() -> None:
     assert first.boot == second.boot
     assert len(first.boot) == 36
     assert second.mono_s >= first.mono_s
+
+
+def test_carried_keeps_the_age_that_a_mark_had() -> None:
+    """30 s old when it was saved, 100 s from there by the wall: 130 s, on the new boot's own clock."""
+    saved = Now(AT, 1030.0, "b0")
+    later = Now(AT + timedelta(seconds=100), 5.0, "b1")
+    moved = carried(Mark(AT - timedelta(hours=9), 1000.0, "b0"), saved, later)
+    assert elapsed_s(moved, later) == 130.0
+    assert moved.boot == "b1"
+    assert carried(later.mark, saved, later) == later.mark
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "boot"),
+    [(False, True, "b0"), (True, False, "b0"), (False, False, "b0"), (True, True, "b9")],
+)
+def test_carried_begins_anew_where_nobody_can_know(*, before: bool, after: bool, boot: str) -> None:
+    """A clock that was wrong at either end, or a mark of yet another boot, tells no age."""
+    saved = Now(AT, 1030.0, "b0", synced=before)
+    later = Now(AT + timedelta(seconds=100), 5.0, "b1", synced=after)
+    assert carried(Mark(AT, 1000.0, boot), saved, later) == later.mark

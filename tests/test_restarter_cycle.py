@@ -229,6 +229,15 @@ def test_holds_of_the_store_lie_as_files_and_rm_releases_them(host: Host) -> Non
     assert host.words(180) == ["start"]
 
 
+def test_rm_of_a_file_that_has_just_appeared_releases_too(host: Host) -> None:
+    """A person need not wait until the next look has seen the file."""
+    host.place()
+    host.cycle(0)
+    (host.mirror / "operator-1").unlink()
+    host.restart()
+    assert host.words(60, 120) == ["held", "start"]
+
+
 def test_a_release_in_the_store_takes_the_file_along(host: Host) -> None:
     """So that the directory says what is true."""
     host.place()
@@ -374,11 +383,17 @@ def test_a_first_start_of_the_process_waits_for_nothing(host: Host) -> None:
     assert host.words(0, 60) == ["grace", "start"]
 
 
-@pytest.mark.parametrize(("synced", "asked_s"), [(True, 100), (False, 30)])
-def test_a_window_goes_on_through_a_reboot(host: Host, *, synced: bool, asked_s: int) -> None:
-    """By the wall clock; without one that may be believed, anew from the reboot."""
+@pytest.mark.parametrize(
+    ("before", "after", "asked_s"),
+    [(True, True, 100), (True, False, 30), (False, True, 30), (False, False, 30)],
+)
+def test_a_window_goes_on_through_a_reboot(
+    host: Host, *, before: bool, after: bool, asked_s: int
+) -> None:
+    """By a wall clock that could be believed before and after; else anew from the reboot."""
+    host.clock.synced = before
     host.words(0, 60)
-    host.clock.boot, host.clock.booted_s, host.clock.synced = "b2", 125, synced
+    host.clock.boot, host.clock.booted_s, host.clock.synced = "b2", 125, after
     host.clock.seconds = 130
     host.restart()
     line = host.cycle(160).line()

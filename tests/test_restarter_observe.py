@@ -78,6 +78,7 @@ def test_a_start_is_reached_by_each_sign(seen: Seen, evidence: str) -> None:
     [
         look(State.STARTING),
         look(State.STOPPED, last_start=NOON),
+        look(State.STOPPED, last_start=NOON + timedelta(microseconds=999)),
         look(State.STARTING, store=sight(facts=(Fact(3, "s3", "booted"),))),
         look(State.STARTING, store=AWAY),
         look(None),

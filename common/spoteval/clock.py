@@ -49,15 +49,18 @@ def elapsed_s(mark: Mark, now: Now) -> float | None:
     return max(0.0, (now.wall - mark.wall).total_seconds())
 
 
-def carried(mark: Mark, now: Now) -> Mark:
-    """`mark` as a mark of the boot that is going on, so that what is waited for no longer hangs on the wall clock.
+def carried(mark: Mark, saved: Now, now: Now) -> Mark:
+    """`mark`, of the boot in which it was `saved`, as a mark of the boot that is going on.
 
-    While nobody can know how long ago it was, it becomes the present moment: a wait then begins anew.
+    How old it was when it was saved is a monotonic difference; only from there on the wall clock counts, and only
+    where it was synchronised both times. Where nobody can know, it becomes the present moment: a wait begins anew.
     """
-    passed_s = elapsed_s(mark, now)
-    if passed_s is None:
+    if mark.boot == now.boot:
+        return mark
+    passed_s = elapsed_s(saved, now) if saved.synced else None
+    if passed_s is None or mark.boot != saved.boot:
         return now.mark
-    return mark if mark.boot == now.boot else Mark(mark.wall, now.mono_s - passed_s, now.boot)
+    return Mark(mark.wall, now.mono_s - passed_s - (saved.mono_s - mark.mono_s), now.boot)
 
 
 def left_s(deadline: datetime, now: Now) -> float | None:

@@ -28,12 +28,12 @@ class Book:
         self.state, self._unlogged = self._open(now)
         self._log()
 
-    def save(self, state: State, events: News) -> None:
+    def save(self, state: State, events: News, now: Now) -> None:
         """Make a change durable, then log its events. Nothing is written where nothing changed."""
         self._log()
         if state == self.state and not events:
             return
-        record = state_record(state) | {"events": [event.record() for event in events]}
+        record = state_record(state, now) | {"events": [event.record() for event in events]}
         write_record(self._paths.state, record)
         self.state, self._unlogged = state, events
         self._log()

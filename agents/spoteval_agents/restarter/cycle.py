@@ -20,14 +20,13 @@ def cycle(world: World, book: Book, log: DecisionLog, policy: Policy) -> Decisio
     """Serve one instance once. Raises OSError where its memory cannot be written: then nothing was done."""
     seen, state, news, decision, now = _decided(world, book.state, policy)
     state, intent = intend(decision, state, seen, policy, now)
-    book.save(state, (*news, *intent))
+    book.save(state, (*news, *intent), now)
     log.write(decision, now)
     if decision.word == "start":
         _start(world, book, policy, seen)
     elif decision.word == "stop":
-        reply = world.provider.stop(CALL_S)
-        book.save(*answered("stop", book.state, reply, policy, world.clock()))
-    _mirror(world, book.state, seen)
+        _stop(world, book, policy)
+    book.save(_mirrored(world, book.state, seen), (), world.clock())
     return decision
 
 
@@ -47,17 +46,26 @@ def _decided(world: World, state: State, policy: Policy) -> tuple[Seen, State, N
 
 def _start(world: World, book: Book, policy: Policy, seen: Seen) -> None:
     """The one start request. A disk that took its time to make the intent durable may have made the look old."""
-    if since_s(seen.taken, world.clock()) >= FRESH_S:
+    now = world.clock()
+    if since_s(seen.taken, now) >= FRESH_S:
         why = f"the look was older than {FRESH_S:.0f} s when the request should have gone out"
-        book.save(*withdrawn(book.state, policy, world.clock(), why))
+        book.save(*withdrawn(book.state, policy, now, why), now)
         return
     reply = world.provider.start(CALL_S)
-    book.save(*answered("start", book.state, reply, policy, world.clock()))
+    now = world.clock()
+    book.save(*answered("start", book.state, reply, policy, now), now)
 
 
-def _mirror(world: World, state: State, seen: Seen) -> None:
+def _stop(world: World, book: Book, policy: Policy) -> None:
+    reply = world.provider.stop(CALL_S)
+    now = world.clock()
+    book.save(*answered("stop", book.state, reply, policy, now), now)
+
+
+def _mirrored(world: World, state: State, seen: Seen) -> State:
     """Files of holds serve people: that they cannot be written or read keeps nothing else from happening."""
     try:
-        mirror(world, state, seen)
+        return mirror(world, state, seen)
     except (OSError, StoreError) as error:
         tell(f"instance={world.instance} holds are not mirrored: {error}", warning=True)
+        return state

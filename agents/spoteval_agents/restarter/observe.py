@@ -5,8 +5,9 @@ Runs always, whatever is held; `decide` only reads what this remembers.
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 
-from spoteval.clock import Now
+from spoteval.clock import Now, stamp
 from spoteval.event import Event
 from spoteval.provider.contract import Observation
 from spoteval.provider.contract import State as ProviderState
@@ -166,7 +167,9 @@ def _reached_by(state: State, seen: Seen, obs: Observation) -> str | None:
     ask = state.ask
     if ask is None or ask.recovered:
         return None
-    if obs.last_start is not None and (ask.last_start is None or obs.last_start > ask.last_start):
+    if obs.last_start is not None and (
+        ask.last_start is None or _later(obs.last_start, ask.last_start)
+    ):
         return "newer-start"
     booted = not isinstance(seen.store, Unreadable) and seen.store.boot_seq > ask.boot_seq
     return "boot-fact" if booted else None
@@ -180,7 +183,12 @@ def _unasked(state: State) -> str:
 
 def _newer(obs: Observation, state: State) -> bool:
     known, said = state.last_start, obs.last_start
-    return known is not None and said is not None and said > known
+    return known is not None and said is not None and _later(said, known)
+
+
+def _later(moment: datetime, other: datetime) -> bool:
+    """Later as far as the state on disk can tell, which keeps milliseconds: providers tell microseconds."""
+    return stamp(moment) > stamp(other)
 
 
 STEPS: tuple[Callable[[State, Seen, Policy, Now], Step], ...] = (

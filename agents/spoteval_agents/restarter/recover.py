@@ -68,7 +68,8 @@ def _placed(state: State, event: Event, now: Now) -> State:
 
 def _moment(event: Event, now: Now) -> Mark:
     """When an event was, as a mark of this boot: an event has wall time alone."""
-    return carried(Mark(event.at, 0.0, ""), now)
+    then = Now(event.at, 0.0, "")
+    return carried(then.mark, then, now)
 
 
 def _price(event: Event) -> Price | None:

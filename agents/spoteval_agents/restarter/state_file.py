@@ -19,9 +19,11 @@ from spoteval_agents.restarter.state import (
 Record = dict[str, object]
 
 
-def state_record(state: State) -> Record:
-    """The state as it is stored."""
+def state_record(state: State, now: Now) -> Record:
+    """The state as it is stored, with the moment of storing: another boot counts from there."""
     return {
+        "saved": now.mark.record(),
+        "synced": now.synced,
         "word": state.word,
         "since": _mark(state.since),
         "last_start": stamp(state.last_start) if state.last_start is not None else None,
@@ -46,7 +48,9 @@ def state_record(state: State) -> Record:
 def state_from(table: Table, now: Now) -> Reading[State]:
     """The stored state; Unreadable where anything is missing or of the wrong kind."""
     try:
-        return _Reader(now).state(table)
+        saved = table.mark("saved")
+        then = Now(saved.wall, saved.mono_s, saved.boot, table.flag("synced"))
+        return _Reader(then, now).state(table)
     except ShapeError as error:
         return Unreadable(str(error))
 
@@ -127,8 +131,8 @@ def _run(run: Assignment) -> Record:
 class _Reader:
     """Reads the parts; every method raises ShapeError."""
 
-    def __init__(self, now: Now) -> None:
-        self._now = now
+    def __init__(self, saved: Now, now: Now) -> None:
+        self._saved, self._now = saved, now
 
     def state(self, table: Table) -> State:
         below = {key: _below(table, key) for key in _PARTS}
@@ -157,11 +161,11 @@ class _Reader:
         )
 
     def _mark(self, table: Table, key: str) -> Mark:
-        return carried(table.mark(key), self._now)
+        return carried(table.mark(key), self._saved, self._now)
 
     def _maybe_mark(self, table: Table, key: str) -> Mark | None:
         mark = table.maybe_mark(key)
-        return carried(mark, self._now) if mark is not None else None
+        return carried(mark, self._saved, self._now) if mark is not None else None
 
     def _life(self, table: Table) -> Life:
         return Life(self._mark(table, "since"), _price_below(table))

@@ -1,0 +1,93 @@
+"""Days of the restarter's life in virtual time: what must never happen does not, what must happens."""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from crash_points import CrashPoints
+from sim.restarter_sim import Sim, Violated
+from spoteval_agents.restarter import cycle as cycle_module
+from spoteval_agents.restarter.world import World
+
+Make = Callable[..., Sim]
+
+
+@pytest.fixture(scope="module")
+def make(tmp_path_factory: pytest.TempPathFactory, crash_points: CrashPoints) -> Make:
+    """A history of its own directory for each seed that is tried."""
+    numbers = itertools.count()
+    base = tmp_path_factory.mktemp("sim")
+
+    def made(seed: int, rough: float = 1.0) -> Sim:
+        root: Path = base / str(next(numbers))
+        root.mkdir()
+        return Sim(root, seed, crash_points, rough)
+
+    return made
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_days_with_crashes_and_faults(
+    seed: int, make: Make, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """I1, I2, I5 and I11 hold through preemptions, lost answers, silence, slow calls and crashes at any write."""
+    found = make(seed).steps(900)
+    with capsys.disabled():
+        print(f"\nseed {seed}: {found.line()}")
+    assert found.doubled == 0
+    assert found.preemptions >= 5
+    assert found.crashes >= 40
+    assert found.starts >= 15
+    assert found.answers_lost >= 1
+    assert found.capacity_failures >= 3
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(seed=st.integers(0, 2**32), rough=st.sampled_from([0.0, 0.3, 1.0, 3.0]))
+def test_any_seed(seed: int, rough: float, make: Make) -> None:
+    """Whatever the weather and however rough: no violation."""
+    assert make(seed, rough).steps(120).doubled == 0
+
+
+def test_a_seed_reproduces(make: Make) -> None:
+    """Every decision at its second, and every figure."""
+    one, two = make(7), make(7)
+    assert one.steps(150) == two.steps(150)
+    assert one.trace == two.trace
+    assert make(8).steps(150) != one.figures
+
+
+def test_without_an_intent_on_disk_it_would_start_twice(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The simulation itself: writing after acting is found out."""
+    monkeypatch.setattr(cycle_module, "intend", lambda decision, state, *rest: (state, ()))
+    with pytest.raises(Violated, match="I2"):
+        make(1).steps(1200)
+
+
+def test_without_a_second_look_it_would_start_while_held(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The simulation itself: holds that come with the price are found out."""
+
+    def priced(world: World, state: object, seen: object) -> object:
+        return replace(seen, price=world.provider.price(1.0))  # type: ignore[type-var]
+
+    monkeypatch.setattr(World, "look_again", priced)
+    with pytest.raises(Violated, match="I1: started while held"):
+        make(2, 3.0).steps(3000)
+
+
+def test_a_restarter_that_sleeps_would_start_too_late(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The simulation itself: a start that does not come is found out."""
+    monkeypatch.setattr("spoteval_agents.restarter.rows_wait.backoff_s", lambda *_: 1e9)
+    with pytest.raises(Violated, match="I11"):
+        make(1, 0.0).steps(3000)
