@@ -8,6 +8,7 @@ from pathlib import Path
 from spoteval.clock import Now
 from spoteval.config.guest import GuestConfig, read_guest
 from spoteval.control.eventlog import DecisionLog
+from spoteval.control.worker import Work
 from spoteval.files import read_lines
 from spoteval.interruption import Opened
 from spoteval.machine.systemd import Notifier
@@ -54,6 +55,25 @@ class Clock:
         self.at_s += seconds
         if self.meanwhile is not None:
             self.meanwhile()
+
+
+class AtOnce:
+    """A worker that has done everything when `start` returns."""
+
+    def __init__(self) -> None:
+        self.said: dict[str, Reading[str]] = {}
+        self.started: list[str] = []
+
+    def start(self, name: str, work: Work) -> bool:
+        self.started.append(name)
+        self.said[name] = work()
+        return True
+
+    def busy(self) -> str | None:
+        return None
+
+    def take(self, name: str) -> Reading[str] | None:
+        return self.said.pop(name, None)
 
 
 @dataclass
@@ -132,9 +152,9 @@ class Guest:
         """The run's events, in order."""
         return [str(record["kind"]) for record in read_lines(self.run.events).records]
 
-    def lines(self) -> list[str]:
+    def lines(self, agent: str = "shutdown-hook") -> list[str]:
         """The decision lines that the disk kept."""
-        path = self.durable.root / "decisions" / "shutdown-hook.jsonl"
+        path = self.durable.root / "decisions" / f"{agent}.jsonl"
         return [str(record["line"]) for record in read_lines(path).records]
 
     def announce(self, in_s: float | None = 60.0, name: str = "n-1") -> None:

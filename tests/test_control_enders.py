@@ -14,7 +14,7 @@ from spoteval.shape import Unreadable
 
 AT = Mark(datetime(2026, 12, 1, 3, tzinfo=UTC), 1200.5, "boot-1")
 INTENT = Ender("", "5e55", "idle-guard", "idle for 1200 s", "idle-20261201T030000-ab12", AT)
-DETAIL = {"at": AT.record(), "strength": "proved"}
+DETAIL = {"at": AT.record(), "strength": "proved", "by": "boot-resume"}
 
 
 def found(folder: Path) -> tuple[Ender, ...]:
@@ -49,6 +49,7 @@ def test_proof_and_withdrawal_are_files_of_their_own(tmp_path: Path) -> None:
     assert "strength" in (tmp_path / "5e55.done.json").read_text()
     (seen,) = found(tmp_path)
     assert (seen.proved, seen.withdrawn, seen.unfinished) == (True, False, False)
+    assert seen.proved_by == "boot-resume"
     enders.mark_withdrawn(tmp_path, first.name, {"why": "keep-alive"})
     (seen,) = found(tmp_path)
     assert (seen.proved, seen.withdrawn, seen.unfinished) == (True, True, False)
@@ -95,8 +96,22 @@ def test_an_intent_cut_at_each_byte_stands_all_the_same(tmp_path: Path) -> None:
 def test_a_proof_counts_by_its_name_whatever_is_left_of_it(tmp_path: Path) -> None:
     """It was created after the hold was proved: a torn body takes nothing back."""
     enders.write_intent(tmp_path, INTENT)
-    (tmp_path / "5e55.done.json").write_bytes(b"")
-    assert found(tmp_path)[0].proved
+    enders.mark_proved(tmp_path, "5e55", DETAIL)
+    whole = (tmp_path / "5e55.done.json").read_bytes()
+    for length in range(len(whole) - 1):
+        (tmp_path / "5e55.done.json").write_bytes(whole[:length])
+        (seen,) = found(tmp_path)
+        assert (seen.proved, seen.proved_by) == (True, None)
+
+
+def test_rounds_are_lives_that_an_agent_ended_without_a_proved_hold(tmp_path: Path) -> None:
+    """Two intents of one life are one round; another agent's, a proved one and this life's are none."""
+    for session in ("1111", "1111", "2222", "3333", "4444"):
+        enders.write_intent(tmp_path, replace(INTENT, session=session))
+    enders.write_intent(tmp_path, replace(INTENT, session="5555", agent="end-handler"))
+    enders.mark_proved(tmp_path, "3333", DETAIL)
+    assert enders.rounds(found(tmp_path), "4444", "idle-guard") == 2
+    assert enders.rounds(found(tmp_path), "6666", "idle-guard") == 3
 
 
 def test_a_crash_at_each_write_leaves_a_readable_state(

@@ -31,7 +31,7 @@ from spoteval_agents.idle_guard.decide import (
     observe,
     own_intent,
 )
-from spoteval_agents.idle_guard.world import Probes
+from spoteval_agents.idle_guard.world import CPU_OVER_S, Probes
 
 HOLD, RETRY_S = "hold", 5.0
 Prove = Callable[[tuple[Path, ...], Ender], Reading[str]]
@@ -123,6 +123,8 @@ class Guard:
     def _pause_s(self, decision: Decision) -> float:
         if decision.word in ("intent", "withdraw"):
             return 0.0
+        if decision.word == "look":
+            return min(CPU_OVER_S, self.policy.every_s)
         if decision.word == HOLD:
             return SOON_S if self.failed is None else RETRY_S
         if decision.word != "idle":

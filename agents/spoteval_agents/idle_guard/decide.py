@@ -25,11 +25,14 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The world of one cycle. What only the disk can tell is None or empty where there is none (`disk` says why)."""
+    """The world of one cycle. What only the disk can tell is None or empty where there is none (`disk` says why).
+
+    `cpu` is None until its share is known for the first time: that is neither use nor idleness.
+    """
 
     session: str
     members: Reading[int]
-    cpu: Reading[float]
+    cpu: Reading[float | None]
     disk: str | None = None
     complete: Reading[bool] = False
     """Whether the active run needs nothing more; also where none is active."""
@@ -59,6 +62,8 @@ def observe(state: State, seen: Seen, policy: Policy, now: Now) -> State:
     """Idleness begins with the first look that sees none, and ends with the first that does."""
     if uses(seen, policy):
         return State()
+    if seen.cpu is None:
+        return state
     return state if state.idle_since is not None else State(now.mark)
 
 
@@ -78,6 +83,8 @@ def decide(state: State, seen: Seen, policy: Policy, now: Now) -> Decision:
         return _withdraw(seen, intent, reasons)
     if reasons:
         return _said("active", seen, {"because": "; ".join(reasons), "idle_s": 0})
+    if seen.cpu is None:
+        return _said("look", seen, {}, "how busy the processors are is not known yet")
     if intent is None and (idle_s is None or idle_s < policy.after_s):
         return _waiting(seen, policy, idle_s or 0.0)
     if isinstance(seen.intents, Unreadable):
@@ -131,7 +138,7 @@ def _uses(seen: Seen, policy: Policy) -> Iterator[str]:
     yield from _at_work(seen)
     if isinstance(seen.cpu, Unreadable):
         yield f"cpu unreadable: {seen.cpu.why}"
-    elif seen.cpu > policy.cpu_above:
+    elif seen.cpu is not None and seen.cpu > policy.cpu_above:
         yield f"cpu {100 * seen.cpu:.0f} %"
     if seen.draining:
         yield "notice pending"

@@ -35,8 +35,8 @@ class Probes:
     members: Members
     stat: Path = STAT
     _count: Completeness = field(default_factory=Completeness, init=False)
-    _before: Reading[CpuTimes] = field(default=Unreadable("first look"), init=False)
-    _share: Reading[float] = field(default=Unreadable("first look"), init=False)
+    _before: Reading[CpuTimes] | None = field(default=None, init=False)
+    _share: Reading[float | None] = field(default=None, init=False)
     _since: float | None = field(default=None, init=False)
 
     def disk(self) -> Reading[DurablePaths]:
@@ -90,11 +90,14 @@ class Probes:
         found = stopping.intents(places)
         return stopping.intents(places[-1:]) if isinstance(found, Unreadable) else found
 
-    def _cpu(self, now: Now) -> Reading[float]:
-        """The newest share that was taken over CPU_OVER_S or longer."""
+    def _cpu(self, now: Now) -> Reading[float | None]:
+        """The newest share that was taken over CPU_OVER_S or longer; None before the first."""
         if self._since is not None and now.mono_s - self._since < CPU_OVER_S:
             return self._share
-        after = cpu_times(self.stat)
-        self._share = cpu_share(self._before, after)
+        before, after = self._before, cpu_times(self.stat)
         self._before, self._since = after, now.mono_s
+        if isinstance(after, Unreadable):
+            self._share = after
+        elif before is not None:
+            self._share = cpu_share(before, after)
         return self._share

@@ -34,6 +34,8 @@ class Ender:
     at: Mark | None = None
     run: str | None = None
     proved: bool = False
+    proved_by: str | None = None
+    """Who proved its hold: itself, or boot-resume for one that was owed."""
     withdrawn: bool = False
 
     def record(self) -> dict[str, object]:
@@ -110,9 +112,11 @@ def _is_intent(name: str) -> bool:
 def _read(folder: Path, name: str, present: frozenset[str]) -> Ender:
     found = read_record(folder / f"{name}.json")
     intent = _parsed(found, name) if isinstance(found, Table) else None
+    proved = f"{name}{_DONE}" in present
     return replace(
         intent or _unread(name),
-        proved=f"{name}{_DONE}" in present,
+        proved=proved,
+        proved_by=_by(folder / f"{name}{_DONE}") if proved else None,
         withdrawn=f"{name}{_WITHDRAWN}" in present,
     )
 
@@ -130,6 +134,13 @@ def _parsed(table: Table, name: str) -> Ender | None:
         )
     except ShapeError:
         return None
+
+
+def _by(done: Path) -> str | None:
+    """Its body may be torn: that it exists says that the hold is proved."""
+    found = read_record(done)
+    by = found.values.get("by") if isinstance(found, Table) else None
+    return by if isinstance(by, str) else None
 
 
 def _unread(name: str) -> Ender:

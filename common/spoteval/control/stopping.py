@@ -1,16 +1,17 @@
 """What idle-guard and end-handler do alike: an intent on the disk, its hold proved by a child."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from spoteval.clock import Now, read_now
 from spoteval.control import children, enders
-from spoteval.control.children import Run
+from spoteval.control.children import Reply
 from spoteval.control.enders import Ender
-from spoteval.machine import process
 from spoteval.shape import Reading, ShapeError, Unreadable
 
 HOLD_CHILD_S = 60.0
+
+Ask = Callable[[Sequence[str], float], Reading[Reply]]
 
 
 def hold_id(kind: str, now: Now, random: bytes) -> str:
@@ -44,13 +45,13 @@ def withdraw(places: Sequence[Path], intent: Ender, why: str, now: Now) -> None:
     enders.mark_withdrawn(_place_of(places, intent), intent.name, {"at": now.record(), "why": why})
 
 
-def prove_hold(places: Sequence[Path], intent: Ender, run: Run = process.run) -> Reading[str]:
+def prove_hold(places: Sequence[Path], intent: Ender, ask: Ask = children.ask) -> Reading[str]:
     """Place the intent's hold by a child and have it proved; returns the strength. Blocks up to HOLD_CHILD_S.
 
     The proof is on the disk when this returns. Placing it again changes nothing.
     """
     words = ["hold", "place", "--reason", intent.reason, "--by", intent.agent]
-    reply = children.ask([*words, "--ensure-stopped", "--id", intent.hold_id], HOLD_CHILD_S, run)
+    reply = ask([*words, "--ensure-stopped", "--id", intent.hold_id], HOLD_CHILD_S)
     if isinstance(reply, Unreadable):
         return reply
     if reply.refused:
