@@ -1,6 +1,5 @@
 """The root command: verbs by table, help in four blocks, errors in one line."""
 
-import difflib
 import importlib
 import sys
 from collections.abc import Iterator, Sequence
@@ -43,7 +42,9 @@ class Verbs(click.Group):
         """The command of the next word; an unknown one is named with its nearest neighbour."""
         if (command := self.get_command(ctx, args[0])) is not None:
             return args[0], command, args[1:]
-        near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
+        from difflib import get_close_matches
+
+        near = get_close_matches(args[0], self.list_commands(ctx), n=1)
         hint = f' (did you mean "{near[0]}"?)' if near else ""
         raise click.UsageError(f'"{args[0]}": no such verb{hint}', ctx)
 

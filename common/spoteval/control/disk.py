@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 from spoteval.clock import stamp
 from spoteval.config.guest import GuestConfig
@@ -47,10 +48,21 @@ def _wrong_mount(config: GuestConfig) -> str | None:
     if isinstance(mount, Unreadable):
         return mount.why
     if mount is None:
-        return f"is no mount point, not {config.disk.identity}: disk not attached? (lsblk -f)"
+        return f"{_not_mounted(config)}: disk not attached? nothing written (lsblk -f)"
     if mount.read_only or not os.access(config.disk.path, os.W_OK):
         return "is read-only (dmesg shows why)"
     return _wrong_uuid(config, mount.device) if config.disk.identity == "uuid" else None
+
+
+def _not_mounted(config: GuestConfig) -> str:
+    """What lies at the place of a disk that is not mounted: writing there would fill the boot disk."""
+    try:
+        on_root = config.disk.path.stat().st_dev == Path("/").stat().st_dev
+    except OSError as error:
+        return str(error.strerror)
+    uuid = config.disk.uuid
+    wanted = f", not UUID {uuid[:4]}…{uuid[-4:]}" if uuid is not None else ""
+    return f"is on the root filesystem{wanted}" if on_root else f"is no mount point{wanted}"
 
 
 def _wrong_uuid(config: GuestConfig, device: str) -> str | None:
