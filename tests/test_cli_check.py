@@ -201,7 +201,7 @@ def test_a_good_restarter(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None
         "provider     ok    gpu-1 is STOPPED",
         "price        ok    cap 4.00 USD, now 3.21 USD/hour (spot)",
         f"store        ok    {hosts.store.url}: put below instances/gpu-1/ works",
-        "store        ok    list of instances/gpu-1/ works, 0 holds stand",
+        "store        ok    list of instances/gpu-1/ works, 0 holds in it",
         f"holds        ok    {hosts.instance.hold.parent}",
         "agent        warn  restarter does not run (systemctl enable --now spoteval-restarter)",
     ]

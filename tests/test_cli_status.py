@@ -24,8 +24,8 @@ RECORD = RunRecord("q3", "gpu-1", 1, read_now().wall, RunPlan("directory", "fres
 
 
 @pytest.fixture
-def hosts(tmp_path: Path) -> Hosts:
-    """Both hosts; a run of four episodes is active, one finished, one cut."""
+def hosts(tmp_path: Path) -> Iterator[Hosts]:
+    """Both hosts, an agent at work; a run of four episodes is active, one finished, one cut."""
     found = made_hosts(tmp_path)
     session = found.booted()
     run = found.disk.run("q3")
@@ -37,7 +37,8 @@ def hosts(tmp_path: Path) -> Hosts:
     touch(found.disk.active, "q3\n")
     for minutes, kind in ((30, "booted"), (28, "resume-began"), (20, "first-episode")):
         log_event(run.events, event(minutes, kind, "boot-resume", session))
-    return found
+    with held(tmp_path / "node" / "run" / "boot-resume.lock"):
+        yield found
 
 
 def event(
@@ -102,9 +103,10 @@ def test_on_the_guest_by_its_own_files(hosts: Hosts) -> None:
         "classes completed 1 · model failure 0 · harness error 0 · interrupted 1",
         "attempts 1 ended · 1 cut (50 %) · fresh budget",
     ]
-    assert lines[-1] == (
-        "holds guest none · keep-alive none · kill switch none · not seen here: restarter"
-    )
+    assert lines[-2:] == [
+        "holds guest none · keep-alive none · kill switch none",
+        "· not seen here: restarter",
+    ]
 
 
 def test_on_the_restarter_host_from_its_files_and_the_store(hosts: Hosts) -> None:
@@ -168,6 +170,18 @@ def test_a_damaged_record_needs_a_person(hosts: Hosts) -> None:
     assert "run.json: damaged" in done.lines[1]
 
 
+def test_a_guest_without_agents_needs_a_person(tmp_path: Path) -> None:
+    """Nobody would resume, publish or stop: said, unless the run is over."""
+    hosts = made_hosts(tmp_path)
+    write_record(hosts.disk.run("q3").record, RECORD.record())
+    touch(hosts.disk.active, "q3\n")
+    done = hosts.guest("status")
+    assert done.code == 1
+    assert done.lines[1] == "  needs you: no agent of spoteval runs here → spoteval check"
+    write_record(hosts.disk.run("q3").end, {"reason": "complete"})
+    assert hosts.guest("status").code == 0
+
+
 @pytest.mark.parametrize(
     ("pairs", "text"),
     [
@@ -221,6 +235,23 @@ def test_events_of_both_hosts_in_one_order(hosts: Hosts) -> None:
     assert done.lines[1].endswith("restarter    6.00 USD/hour spot")
     first = json.loads(hosts.restarter("events", "--json").lines[0])
     assert (first["kind"], first["price"]["amount"]) == ("start-asked", 6.0)
+
+
+def test_an_event_says_nothing_twice(hosts: Hosts) -> None:
+    """What the event itself says is left out of its detail, as are flags that are not set."""
+    hold = {"id": "h", "instance": "gpu-1", "reason": "x", "at": "now", "no_resume": False}
+    story = (
+        Event(read_now().wall, "hold-seen", "restarter", "gpu-1", reason="x", detail=hold),
+        Event(
+            read_now().wall, "start-answered", "restarter", "gpu-1", None, "accepted", "accepted"
+        ),
+    )
+    for one in story:
+        log_event(hosts.instance.events, one)
+    assert [line.split("restarter  ")[1] for line in hosts.restarter("events").lines[1:]] == [
+        "x id=h",
+        "accepted",
+    ]
 
 
 def test_no_events_yet(tmp_path: Path) -> None:

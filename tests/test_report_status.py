@@ -170,9 +170,20 @@ def test_holds_are_shown_with_their_reasons() -> None:
     held = (replace(FILES[0], text="tp 4 -> 8"), replace(FILES[1], text=""), *FILES[2:])
     hold = Hold("end-1", "gpu-1", "complete", "end-handler", NOW - timedelta(minutes=5))
     lines = screen(replace(STATUS, holds=HoldsSeen("gpu-1", held, (hold,))))
-    assert lines[-2:] == [
-        '  holds      restarter "tp 4 -> 8" · guest placed · keep-alive none · kill switch none',
-        '             store end-1: "complete" (end-handler, 5 min ago)',
+    assert lines[-3:] == [
+        '  holds      restarter "tp 4 -> 8" · guest placed · keep-alive none',
+        "             · kill switch none",
+        '             store end-1 "complete" (end-handler, 5 min ago)',
+    ]
+    long = replace(hold, id="end-20261201T052332-0a9f", reason="run swe-lite-q3 is over: complete")
+    assert screen(replace(STATUS, holds=HoldsSeen("gpu-1", held, (long,))))[-2:] == [
+        "             store end-20261201T052332-0a9f (end-handler, 5 min ago)",
+        '               "run swe-lite-q3 is over: complete"',
+    ]
+    wide = (replace(FILES[0], text="tp 4 -> 8, more key-value cache (ana)"), *FILES[1:])
+    assert screen(replace(STATUS, holds=HoldsSeen("gpu-1", wide, ())))[-2:] == [
+        '  holds      restarter "tp 4 -> 8, more key-value cache (ana)" · guest none',
+        "             · keep-alive none · kill switch none",
     ]
     away = screen(replace(STATUS, holds=HoldsSeen("gpu-1", FILES, Unreadable("timeout:10s"))))
     assert away[-1] == "             store not readable here: timeout:10s"

@@ -32,7 +32,7 @@ def guest_values(file: HostFile, config: GuestConfig) -> list[Shown]:
         ("disk.path", str(config.disk.path)),
         ("disk.identity", config.disk.identity),
         ("disk.uuid", config.disk.uuid or "none"),
-        ("disk.min_free", f"{config.disk.min_free_bytes / 1e9:g}GB"),
+        ("disk.min_free", _bytes(config.disk.min_free_bytes)),
         ("provider.kind", config.provider),
         ("provider.notice_window", _s(config.notice_window_s)),
         ("shutdown.stop", _plan(config.shutdown.stop_s)),
@@ -73,7 +73,7 @@ def run_pairs(plan: RunPlan) -> Iterator[tuple[str, str]]:
     for key, value in plan.record().items():
         if key in ("stop_rules", "preflight_within_s"):
             continue
-        yield f"run.{key}", _text(value)
+        yield f"run.{key}", "auto" if key == "expected" and value is None else _text(value)
     yield "run.preflight_within", _s(plan.preflight_within_s)
 
 
@@ -129,6 +129,11 @@ def _s(seconds: float) -> str:
         if seconds >= length and seconds % length == 0:
             return f"{seconds / length:g}{unit}"
     return f"{seconds:g}s"
+
+
+def _bytes(count: int) -> str:
+    units = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
+    return next((f"{count / size:g}{unit}" for unit, size in units if count >= size), f"{count}B")
 
 
 def _plan(seconds: float | None) -> str:

@@ -11,22 +11,16 @@ from spoteval.control.boot import recorded_boot
 from spoteval.control.disk import prove
 from spoteval.control.runlife import harness_refuses
 from spoteval.control.secrets import read_secret
-from spoteval.files import encoded, is_held
+from spoteval.files import encoded
 from spoteval.notice.open import open_notices
 from spoteval.paths import DurablePaths, HostPaths
 from spoteval.publication.keys import fact_key
+from spoteval.report.agents import AGENTS, is_running
 from spoteval.report.check import Check, fail, ok, warn
 from spoteval.run import RunRecord
 from spoteval.shape import ShapeError, Unreadable
 from spoteval.store.contract import Store, StoreError
 
-AGENTS = (
-    "shutdown-hook",
-    "publication-follower",
-    "boot-resume",
-    "idle-guard",
-    "end-handler",
-)
 _HOMES = ("HOME", "XDG_DATA_HOME")
 
 
@@ -132,14 +126,6 @@ def _agents(paths: HostPaths) -> Iterator[Check]:
     for agent in AGENTS:
         if not is_running(paths.run / f"{agent}.lock"):
             yield warn("agent", f"{agent} does not run (systemctl enable --now spoteval-{agent})")
-
-
-def is_running(lock: Path) -> bool:
-    """Whether an agent holds its lock; where we may not ask, it is not known to run."""
-    try:
-        return lock.exists() and is_held(lock)
-    except OSError:
-        return False
 
 
 def _below(path: str, disk: Path) -> bool:

@@ -7,8 +7,9 @@ from spoteval.control.holds import look
 from spoteval.paths import HostPaths, InstancePaths
 from spoteval.provider.contract import Provider
 from spoteval.provider.open import open_provider
+from spoteval.report.agents import is_running
 from spoteval.report.check import Check, fail, ok, warn
-from spoteval.report.check_guest import is_running, put_check
+from spoteval.report.check_guest import put_check
 from spoteval.shape import ShapeError, Unreadable
 from spoteval.store.contract import Store, StoreError
 
@@ -27,7 +28,6 @@ def restarter_checks(config: RestarterConfig, paths: HostPaths, store: Store) ->
 
 
 def _instance(config: RestarterConfig, instance: InstanceSettings) -> Iterator[Check]:
-    place = f"{config.path}: [instance.{instance.name}]"
     try:
         provider = open_provider(instance.provider, instance.table)
     except ShapeError as error:
@@ -37,7 +37,7 @@ def _instance(config: RestarterConfig, instance: InstanceSettings) -> Iterator[C
         yield fail("config", f"{config.path}: {why}", 2)
     seen = provider.observe(OBSERVE_S)
     if isinstance(seen, Unreadable):
-        yield fail("provider", f"{place} {instance.name}: {seen.why}")
+        yield fail("provider", f"{instance.name}: {seen.why}")
         return
     yield ok("provider", f"{instance.name} is {seen.state.value}")
     yield from _price(config, provider)
@@ -62,7 +62,8 @@ def _listing(store: Store, instance: str) -> Check:
         standing = look(store, instance).standing
     except StoreError as error:
         return fail("store", str(error))
-    return ok("store", f"list of instances/{instance}/ works, {len(standing)} holds stand")
+    holds = f"{len(standing)} hold{'' if len(standing) == 1 else 's'} in it"
+    return ok("store", f"list of instances/{instance}/ works, {holds}")
 
 
 def _holds(paths: HostPaths, instance: str) -> Check:

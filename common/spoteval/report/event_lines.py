@@ -20,8 +20,9 @@ def _clock(at: datetime) -> str:
 
 def _what(event: Event) -> str:
     """Reason, evidence, price, then the plain values of the detail."""
-    words = [event.reason or "", f"({event.evidence})" if event.evidence else ""]
-    words += [_price(event.price) if event.price is not None else "", _detail(event.detail)]
+    shown = event.evidence if event.evidence != event.reason else None
+    words = [event.reason or "", f"({shown})" if shown else ""]
+    words += [_price(event.price) if event.price is not None else "", _detail(event)]
     return " ".join(word for word in words if word)
 
 
@@ -31,8 +32,12 @@ def _price(price: Mapping[str, object]) -> str:
     return f"{figure} {price.get('currency')}/{price.get('per')} {price.get('kind')}"
 
 
-def _detail(detail: Mapping[str, object]) -> str:
+def _detail(event: Event) -> str:
+    """The plain values, without those that the event has said already and flags that are not set."""
+    said = {"instance", "reason", *(["at"] if event.kind == "hold-seen" else [])}
     plain: dict[str, Value] = {
-        key: value for key, value in detail.items() if isinstance(value, str | int | float | bool)
+        key: value
+        for key, value in event.detail.items()
+        if isinstance(value, str | int | float) and key not in said and value is not False
     }
     return render(plain)

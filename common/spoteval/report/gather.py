@@ -11,6 +11,7 @@ from spoteval.event import Event
 from spoteval.paths import DurablePaths, HostPaths, InstancePaths
 from spoteval.placement.spend import spend
 from spoteval.placement.stages import restarts
+from spoteval.report.agents import AGENTS, is_running
 from spoteval.report.holds import HoldsSeen
 from spoteval.report.holds_seen import guest_files, restarter_file, store_holds
 from spoteval.report.host_facts import (
@@ -122,9 +123,11 @@ def _events(sight: Sight, own: RestarterFacts, run: RunFacts | None) -> tuple[Ev
 def _state(
     sight: Sight, own: RestarterFacts, events: Iterable[Event], now: Now
 ) -> tuple[str | None, float | None]:
-    """The restarter's word; on the guest itself we run, since this boot was recorded."""
+    """The restarter's word; on the guest itself we run, since this boot was recorded, if any agent does."""
     if sight.disk is None:
         return own.state, own.state_s
+    if not any(is_running(sight.paths.run / f"{agent}.lock") for agent in AGENTS):
+        return None, None
     boot = recorded_boot(sight.disk)
     session = None if isinstance(boot, Unreadable) else boot.session
     booted = [event.at for event in events if event.kind == "booted" and event.session == session]
@@ -168,13 +171,16 @@ def _with_run(known: Status, run: RunFacts | None, events: tuple[Event, ...]) ->
     )
     finished, published = known.finished, known.published
     left = None if finished is None or published is None else max(0, finished - published)
-    return replace(known, needs=(*_damaged(known, run), *open_needs(events, left)))
+    return replace(known, needs=(*_broken(known, run), *open_needs(events, left)))
 
 
-def _damaged(known: Status, run: RunFacts) -> tuple[Need, ...]:
-    """Records that cannot be read are for a person: nothing goes on by itself with them."""
+def _broken(known: Status, run: RunFacts) -> tuple[Need, ...]:
+    """What no agent can mend: records that cannot be read, and agents that do not run."""
     found = (item.why for item in (run.record, run.progress) if isinstance(item, Unreadable))
-    return tuple(Need(known.at, why, "spoteval pull RUN DIR") for why in found)
+    needs = tuple(Need(known.at, why, "spoteval pull RUN DIR") for why in found)
+    if known.guest.here and known.state is None and not known.over:
+        return (*needs, Need(known.at, "no agent of spoteval runs here", "spoteval check"))
+    return needs
 
 
 def _count(events: Iterable[Event], kind: str, cause: str | None = None) -> int:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from spoteval.clock import Now, elapsed_s, parse_stamp
 from spoteval.event import Event, events_from
-from spoteval.files import is_held, read_lines, read_record
+from spoteval.files import read_lines, read_record
 from spoteval.line import parse
 from spoteval.paths import DurablePaths, InstancePaths
+from spoteval.report.agents import is_running
 from spoteval.shape import ShapeError, Table
 
 # Decisions of the restarter, and stages of boot-resume, in which nothing is waited for.
@@ -109,16 +110,8 @@ def _since_s(state: Table, now: Now) -> float | None:
 
 def _age_s(paths: InstancePaths, now: Now) -> float | None:
     """0 while the restarter lives: what it knows is the present. Else the age of its youngest file."""
-    if _is_alive(paths.state_root / "restarter.lock"):
+    if is_running(paths.state_root / "restarter.lock"):
         return 0.0
     files = (paths.state, paths.decisions, paths.events)
     ages = [now.wall.timestamp() - path.stat().st_mtime for path in files if path.exists()]
     return max(0.0, min(ages)) if ages else None
-
-
-def _is_alive(lock: Path) -> bool:
-    """Whether it holds its lock; where we may not ask, the files' age has to do."""
-    try:
-        return lock.exists() and is_held(lock)
-    except OSError:
-        return False

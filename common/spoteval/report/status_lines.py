@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from spoteval.clock import stamp
+from spoteval.hold import Hold
 from spoteval.placement.stages import medians
 from spoteval.report.holds import FileHold
 from spoteval.report.status import INTERRUPTED, Source, Status
@@ -179,16 +180,19 @@ def _holds(status: Status) -> list[str]:
     words = [f"{file.name} {_hold_word(file)}" for file in status.holds.files if file.seen]
     unseen = [file.name for file in status.holds.files if not file.seen]
     words += [f"not seen here: {', '.join(unseen)}"] if unseen else []
-    lines = [_line("holds", " · ".join(words))]
+    lines = _wrapped("holds", words)
     if isinstance(status.holds.store, Unreadable):
         return [*lines, f"{_INDENT}store not readable here: {status.holds.store.why}"]
-    return [
-        *lines,
-        *(
-            f'{_INDENT}store {hold.id}: "{hold.reason}" ({hold.by}{_since(status, hold.at)})'
-            for hold in status.holds.store
-        ),
-    ]
+    return [*lines, *(line for hold in status.holds.store for line in _stored(status, hold))]
+
+
+def _stored(status: Status, hold: Hold) -> list[str]:
+    """A hold of the store, on two lines where one is too long."""
+    by = f"({hold.by}{_since(status, hold.at)})"
+    whole = f'{_INDENT}store {hold.id} "{hold.reason}" {by}'
+    if len(whole) <= WIDTH:
+        return [whole]
+    return [f"{_INDENT}store {hold.id} {by}", f'{_INDENT}  "{hold.reason}"']
 
 
 def _since(status: Status, at: datetime | None) -> str:
@@ -208,6 +212,18 @@ def _hold_word(file: FileHold) -> str:
 
 def _count(number: int | None, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _wrapped(label: str, words: list[str]) -> list[str]:
+    """Words over as many lines as they need."""
+    lines = [_line(label, words[0])]
+    for word in words[1:]:
+        longer = f"{lines[-1]} · {word}"
+        if len(longer) <= WIDTH:
+            lines[-1] = longer
+        else:
+            lines.append(f"{_INDENT}· {word}")
+    return lines
 
 
 def _line(label: str, text: str) -> str:

@@ -1,0 +1,22 @@
+"""Which agents run: each holds a lock while it lives."""
+
+from pathlib import Path
+
+from spoteval.files import is_held
+
+AGENTS = (
+    "shutdown-hook",
+    "publication-follower",
+    "boot-resume",
+    "idle-guard",
+    "end-handler",
+)
+"""Those of a guest, in the order in which they are enabled."""
+
+
+def is_running(lock: Path) -> bool:
+    """Whether the agent holds its lock; where we may not ask, it is not known to run."""
+    try:
+        return lock.exists() and is_held(lock)
+    except OSError:
+        return False
