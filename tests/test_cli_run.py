@@ -1,13 +1,18 @@
 """`spoteval run`: made, started, stopped, shown."""
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import pytest
 
 from cli_hosts import Hosts, guest_file, made_hosts
 from spoteval import __version__
+from spoteval.control.runcontrol import RUN_UNIT
 from spoteval.files import read_record, touch, write_record
+from spoteval.machine.cgroup import mark
+from spoteval.machine.process import spawn
 from spoteval.shape import Table
 
 pytestmark = pytest.mark.runs("`run new` asks the harness for its version")
@@ -217,9 +222,7 @@ def test_stop_places_the_guest_hold_even_where_nothing_runs(hosts: Hosts) -> Non
     """No process of the run is there: the hold stands, `run start` lifts it again."""
     hosts.guest("run", "new", "q3")
     hosts.guest("run", "start", "q3")
-    done = hosts.guest(
-        "run", "stop", "--reason", "look at it", SPOTEVAL_UNIT=f"{hosts.base}/node:none"
-    )
+    done = hosts.guest("run", "stop", "--reason", "look at it")
     assert (done.code, done.err) == (0, "")
     assert hosts.disk.guest_hold.read_text() == "run stop: look at it (ana)"
     assert done.lines == [
@@ -229,6 +232,26 @@ def test_stop_places_the_guest_hold_even_where_nothing_runs(hosts: Hosts) -> Non
     ]
     assert hosts.guest("run", "start", "q3").code == 0
     assert not hosts.disk.guest_hold.exists()
+
+
+def test_stop_stops_the_runs_processes(hosts: Hosts) -> None:
+    """By the harness's own signal, typed beside the local node; marked as a person's stop."""
+    hosts.guest("run", "new", "q3")
+    hosts.guest("run", "start", "q3")
+    unit = mark((hosts.base / "node").resolve(), RUN_UNIT).partition("=")[2]
+    child = spawn(["sleep", "300"], {**os.environ, "SPOTEVAL_UNIT": unit})
+    try:
+        done = hosts.guest("run", "stop", "q3", "--reason", "look at it", "--json")
+        ended = child.wait(10.0)
+    finally:
+        child.send_group(signal.SIGKILL)
+    assert done.code == 0
+    assert done.record["stopped"].startswith("q3 stopped: SIG")
+    assert ended is not None
+    (folder,) = hosts.disk.run("q3").interruptions.iterdir()
+    closed = read_record(folder / "closed.json")
+    assert isinstance(closed, Table)
+    assert (closed.text("cause"), closed.whole("killed")) == ("operator", 0)
 
 
 def test_stop_refuses_where_there_is_nothing_to_stop(hosts: Hosts) -> None:

@@ -30,7 +30,7 @@ def hosts(tmp_path: Path) -> Hosts:
 def with_provider(monkeypatch: pytest.MonkeyPatch, provider: FakeProvider) -> FakeProvider:
     """The commands meet this provider, and do not wait."""
     for verb in ("stop", "start"):
-        monkeypatch.setattr(f"spoteval.cli.{verb}.open_provider", lambda kind, table: provider)
+        monkeypatch.setattr(f"spoteval.cli.{verb}.provider_of", lambda config, one: provider)
         monkeypatch.setattr(f"spoteval.cli.{verb}.patience", no_patience)
     return provider
 
@@ -319,6 +319,19 @@ def test_start_of_what_runs_asks_nothing(hosts: Hosts, monkeypatch: pytest.Monke
     done = hosts.restarter("start")
     assert (done.code, done.err) == (3, "start: gpu-1 is RUNNING already; nothing was asked\n")
     assert (provider.calls, hosts.stored()) == ([], [])
+
+
+def test_a_wrong_provider_table_is_configuration(hosts: Hosts) -> None:
+    """Exit 2 with file, table and key, before anything is held."""
+    text = restarter_file(hosts.base).replace("cloud =", "clowd =")
+    hosts.configure("restarter", text)
+    for words in (("stop", "--reason", "x"), ("start",)):
+        done = hosts.restarter(*words)
+        assert (done.code, done.err) == (
+            2,
+            f"{hosts.base}/restarter/config.toml: [instance.gpu-1] cloud: missing\n",
+        )
+    assert not hosts.instance.hold.exists()
 
 
 def test_elsewhere_they_are_refused(hosts: Hosts) -> None:

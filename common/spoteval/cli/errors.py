@@ -1,6 +1,8 @@
 """From an error to one line and an exit code: 1 failed, 2 configuration or command line, 3 refused."""
 
+import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -18,6 +20,8 @@ def said(error: BaseException, verb: str) -> int:
     if isinstance(error, click.UsageError) and isinstance(error, _HELP):
         sys.stderr.write(f"{error.format_message()}\n")
         return WRONG
+    if isinstance(error, BrokenPipeError):
+        return _unread()
     code, line = line_of(error, verb)
     if line:
         sys.stderr.write(line + "\n")
@@ -55,6 +59,13 @@ def os_text(error: OSError) -> str:
 def flat(text: str) -> str:
     """One line, whatever was in it."""
     return " ".join(text.split())
+
+
+def _unread() -> int:
+    """Whoever read our output has seen enough (`| head`): nothing to say, and nothing left to flush."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return FAILED
 
 
 def _text(error: BaseException) -> str:

@@ -12,6 +12,7 @@ from spoteval.cli.common import (
     who,
 )
 from spoteval.cli.output import json_option, say_json, step
+from spoteval.cli.provider import provider_of
 from spoteval.clock import read_now
 from spoteval.config.restarter import InstanceSettings, RestarterConfig
 from spoteval.control.byhand import (
@@ -31,7 +32,6 @@ from spoteval.control.refused import Failed, Refused
 from spoteval.hold import Hold
 from spoteval.paths import InstancePaths
 from spoteval.provider.contract import Observation, Price, Provider
-from spoteval.provider.open import open_provider
 from spoteval.shape import Reading, Unreadable
 from spoteval.store.contract import Store
 
@@ -52,7 +52,7 @@ def start(instance: str | None, reason: str, as_json: bool) -> None:
     settings = instance_of(config, instance)
     paths, store = InstancePaths(host.paths.state, settings.name), store_of(host)
     refuse_held(store, paths, settings.name)
-    provider = open_provider(settings.provider, settings.table)
+    provider = provider_of(config, settings)
     if _runs(provider):
         raise Refused(f"{settings.name} is RUNNING already; nothing was asked")
     price = provider.price(OBSERVE_S)

@@ -6,6 +6,7 @@ import click
 
 from spoteval.cli.common import Host, instance_of, patience, this_host, who
 from spoteval.cli.output import json_option, say, say_json, step
+from spoteval.cli.provider import provider_of
 from spoteval.cli.stop_guest import stop_here
 from spoteval.clock import read_now
 from spoteval.config.restarter import InstanceSettings, RestarterConfig
@@ -23,7 +24,6 @@ from spoteval.control.handhold import hold_file
 from spoteval.control.refused import Failed, Refused
 from spoteval.paths import DurablePaths, InstancePaths
 from spoteval.provider.contract import Observation
-from spoteval.provider.open import open_provider
 
 WITHIN_S = 900.0
 _LOOK_EVERY_S = 5.0
@@ -64,12 +64,12 @@ def _stop_there(
     host: Host, config: RestarterConfig, settings: InstanceSettings, reason: str, *, no_resume: bool
 ) -> dict[str, object]:
     ssh = _ssh(settings) if no_resume else None
+    provider = provider_of(config, settings)
     paths = InstancePaths(host.paths.state, settings.name)
     stands = hold_file(paths, f"{reason} ({who()})")
     step(f'held: {paths.hold} "{stands}", read back')
     if ssh is not None:
         step(f"guest hold: {place_guest_hold(ssh, reason, who())}")
-    provider = open_provider(settings.provider, settings.table)
     record_call(paths, MANUAL_STOP, read_now(), reason)
     step(f"stop asked: {answered(provider.stop(CALL_S))}")
     with patience() as waiting:
