@@ -78,7 +78,8 @@ def stuck(outcome: Outcome, failing_s: float, instance: str, session: str, at: d
         f"publication stuck {failing_s / 60:.0f} min: {first}; "
         f"{outcome.left} episodes only on the disk"
     )
-    return Event(at, NEEDS_YOU, AGENT, instance, session=session, reason=reason)
+    plain = "".join(char if char.isprintable() else "?" for char in reason)
+    return Event(at, NEEDS_YOU, AGENT, instance, session=session, reason=plain)
 
 
 def _word(outcome: Outcome) -> str:

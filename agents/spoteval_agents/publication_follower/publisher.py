@@ -6,7 +6,7 @@ from functools import partial
 
 from spoteval.episode import Attempt, Part
 from spoteval.files import append_line
-from spoteval.publication.keys import manifest_key, part_key
+from spoteval.publication.keys import manifest_key, part_key, safe_path
 from spoteval.publication.manifest import PartEntry, manifest_bytes, parts_from, witness_line
 from spoteval.shape import Table
 from spoteval.store.contract import Put, StoreError
@@ -77,7 +77,7 @@ def _send_parts(target: Target, attempt: Attempt, done: Done) -> list[PartEntry]
     entries = []
     for part, key, item in taken:
         found = _send_part(target, key, item, earlier[key], done)
-        entries.append(PartEntry(part.name, found.size, found.sha256, item.mode))
+        entries.append(PartEntry(_name(part), found.size, found.sha256, item.mode))
     return entries
 
 
@@ -101,7 +101,7 @@ def _send_again(target: Target, attempt: Attempt, line: Mapping[str, object], do
     """
     witnessed = {part.name: part for part in parts_from(Table(line, "finished.jsonl"))}
     for part in attempt.parts:
-        key, entry = _key(target, attempt, part), witnessed.get(part.name)
+        key, entry = _key(target, attempt, part), witnessed.get(_name(part))
         if entry is None or key in target.journal.put:
             continue
         with suppress(OSError, ValueError, Changed):
@@ -116,4 +116,13 @@ def _take(target: Target, part: Part) -> Evidence:
 
 
 def _key(target: Target, attempt: Attempt, part: Part) -> str:
-    return part_key(target.run, attempt.key, attempt.number, part.name)
+    return part_key(target.run, attempt.key, attempt.number, _name(part))
+
+
+def _name(part: Part) -> str:
+    """Its name as text: what cannot stand in a record is percent-encoded, so that it blocks no episode."""
+    try:
+        part.name.encode()
+    except UnicodeEncodeError:
+        return safe_path(part.name)
+    return part.name

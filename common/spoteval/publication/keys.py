@@ -7,14 +7,17 @@ BEGIN = "BEGIN.json"
 
 
 def safe(name: str) -> str:
-    """A name as one part of a key: percent-encoded, no slash, never empty or a dot path."""
-    text = quote(name, safe="-_.=+@,~") or "%"
+    """A name as one part of a key: percent-encoded, no slash, never empty or a dot path.
+
+    Names of files that are no text (surrogates, as Python reads them) come back as they were, too.
+    """
+    text = quote(name.encode("utf-8", "surrogateescape"), safe="-_.=+@,~") or "%"
     return "%2E" + text[1:] if text.startswith(".") else text
 
 
 def original(part: str) -> str:
     """The name that `safe` encoded."""
-    return "" if part == "%" else unquote(part)
+    return "" if part == "%" else unquote(part, errors="surrogateescape")
 
 
 def safe_path(path: str) -> str:

@@ -4,7 +4,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 
 from spoteval.publication.keys import MANIFEST, original, original_path, run_prefix
 from spoteval.store.contract import Stored
@@ -66,11 +65,19 @@ def layout(run: str, objects: Iterable[Stored]) -> Layout:
     )
 
 
-def tree_path(text: str) -> str | None:
-    """`text` as a relative path that stays inside the tree, or None where it would leave it."""
-    parts = text.split("/")
-    inside = all(part not in ("", ".", "..") and "\0" not in part for part in parts)
-    return str(PurePosixPath(*parts)) if inside else None
+def tree_path(parts: list[str]) -> str:
+    """The path that the parts of a key encode, or the parts themselves where it is no text or would leave the tree."""
+    path = original_path("/".join(parts))
+    inside = all(part not in ("", ".", "..") and "\0" not in part for part in path.split("/"))
+    return path if inside and _is_text(path) else "/".join(parts)
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def attempt_folder(item: Published) -> str:
@@ -92,7 +99,7 @@ def _take(found: _Sorted, words: list[str], item: Stored) -> bool:
 
 def _take_whole(found: _Sorted, kind: str, rest: list[str], item: Stored) -> bool:
     path, generation = _whole(kind, rest)
-    if path is None or tree_path(path) is None:
+    if path is None:
         return False
     found.generations.setdefault(path, {})[generation] = item
     return True
@@ -110,20 +117,21 @@ def _whole(kind: str, rest: list[str]) -> tuple[str | None, tuple[int, ...]]:
     if kind == "epochs" and len(rest) == 1 and number:
         return f"epochs/{rest[0]}", ()
     if kind == "interruptions" and len(rest) >= 2:
-        return "/".join([kind, original(rest[0]), original_path("/".join(rest[1:]))]), ()
+        return tree_path([kind, *rest]), ()
     generation = _GENERATION.fullmatch(rest[-1])
     if kind == "state" and len(rest) >= 2 and generation:
-        return original_path("/".join(rest[:-1])), (int(generation[1]), int(generation[2]))
+        return tree_path(rest[:-1]), (int(generation[1]), int(generation[2]))
     return None, ()
 
 
 def _take_segment(found: _Sorted, rest: list[str], item: Stored) -> bool:
     """log/<host>/<name>/<incarnation>/<offset>-<length>, and what begins an incarnation."""
-    if len(rest) != 4 or not rest[2].isdigit() or tree_path(original(rest[1])) is None:
+    if len(rest) != 4 or not rest[2].isdigit():
         return False
     span = _GENERATION.fullmatch(rest[3])
     if span is not None:
-        incarnations = found.logs.setdefault((rest[0], original(rest[1])), defaultdict(list))
+        name = (rest[0], tree_path([rest[1]]))
+        incarnations = found.logs.setdefault(name, defaultdict(list))
         incarnations[int(rest[2])].append((int(span[1]), int(span[2]), item))
     return span is not None or rest[3].endswith(".json")
 

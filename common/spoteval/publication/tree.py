@@ -82,16 +82,17 @@ def _parts(store: Store, run: str, item: Published, manifest: Manifest) -> Itera
     for part in manifest.parts:
         key = part_key(run, item.episode, item.number, part.name)
         named.add(key)
-        yield _part(store, key, f"{folder}/{_file_name(part.name, key)}", part)
+        yield _part(store, key, f"{folder}/{_file_name(key)}", part)
     for extra in item.parts:
         if extra.key not in named:
             yield Difference(extra.key, "extra: no manifest names it")
 
 
-def _file_name(name: str, key: str) -> str:
+def _file_name(key: str) -> str:
     """The part's own name where it can be a file's beside the manifest, else the safe one of its key."""
-    plain = tree_path(name)
-    return plain if plain is not None and plain != MANIFEST else "/".join(key.split("/")[5:])
+    parts = key.split("/")[5:]
+    plain = tree_path(parts)
+    return "/".join(parts) if plain == MANIFEST else plain
 
 
 def _part(store: Store, key: str, path: str, part: PartEntry) -> Found:
