@@ -9,7 +9,7 @@ from random import Random
 from crash_points import Crash, CrashPoints
 from restarter_story import NOON
 from sim.virtual_cloud import VirtualCloud
-from sim.virtual_people import People
+from sim.virtual_people import STOP_AFTER_S, People
 from sim.virtual_provider import Faults, VirtualProvider
 from spoteval.clock import Now
 from spoteval.config.restarter import PollSettings
@@ -113,6 +113,7 @@ class Sim:
         self.policy = Policy("gpu-1", str(paths.hold), POLL, Money(10.0, "USD", "hour"))
         self.last_start_s: float | None = None
         self.free_since_s: float | None = None
+        self.unwanted_since_s: float | None = None
         self.clean = True
         self._process()
 
@@ -140,7 +141,7 @@ class Sim:
         away = self._chance(0.02)
         crash_at = self.dice.randint(1, 12) if self._chance(0.4) else 1_000_000
         self.store.away = away
-        starts = self.provider.starts
+        starts, stops = self.provider.starts, self.provider.stops
         crashed = False
         decision: Decision | None = None
         try:
@@ -150,13 +151,13 @@ class Sim:
             crashed = True
         self.trace.append((self.seconds, decision.word if decision is not None else "crash"))
         self._check_holds()
-        self._check_start_comes(
-            started=self.provider.starts > starts,
-            excused=crashed or away or faults.keep_from_starting or not self.synced,
-        )
+        excused = crashed or away or faults.keep_from_starting or not self.synced
+        self._check_start_comes(started=self.provider.starts > starts, excused=excused)
+        self._check_stop_comes(stopped=self.provider.stops > stops, excused=excused)
         if crashed or self._chance(0.01):
             self._die()
         self._pass(pause_s(decision, self.policy) if decision is not None else 10.0)
+        self._guest_acts()
         self._people_act()
 
     def _faults(self) -> Faults:
@@ -172,8 +173,17 @@ class Sim:
     def _hold(self) -> None:
         self.people.hold(self.dice)
 
+    def _guest_acts(self) -> None:
+        """Its work done, it places its hold; then it powers off, or hangs and leaves that to the restarter."""
+        serving = self.cloud.history[-1].name == "serving"
+        served_s = self.seconds - self.cloud.began_s
+        if serving and not self.people.over and served_s >= self.people.work_left_s:
+            self.people.end_run(self.cloud.boot)
+            if self.dice.random() < 0.5:
+                self.cloud.power_off()
+
     def _people_act(self) -> None:
-        if self._chance(0.01):
+        if self._chance(0.015):
             self._hold()
         if self.people.held and self.dice.random() < 0.05:
             self.people.lift(self.dice)
@@ -259,6 +269,17 @@ class Sim:
         if forgotten := (self._seen_holds & self.people.standing) - known:
             raise Violated(f"I5: forgotten: {forgotten} (seed {self.seed})")
         self._seen_holds = known
+
+    def _check_stop_comes(self, *, stopped: bool, excused: bool) -> None:
+        """I7: what runs under a hold that wants it off is asked to stop, after the hold's grace and two polls."""
+        unwanted = self.cloud.state == "RUNNING" and self.people.wants_stop
+        if stopped or excused or not unwanted:
+            self.unwanted_since_s = None
+            return
+        if self.unwanted_since_s is None:
+            self.unwanted_since_s = self.seconds
+        if self.seconds - self.unwanted_since_s > STOP_AFTER_S + 2 * POLL.every_s:
+            raise Violated(f"I7: runs on at {self.seconds:.0f} s (seed {self.seed})")
 
     def _check_events(self) -> None:
         """Nothing is told twice and nothing is left out, whatever was cut: each life begins and ends once."""

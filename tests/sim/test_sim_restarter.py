@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crash_points import CrashPoints
-from sim.restarter_sim import Sim, Violated
+from sim.restarter_sim import Figures, Sim, Violated
 from spoteval_agents.restarter import cycle as cycle_module
 from spoteval_agents.restarter.world import World
 
@@ -31,20 +31,17 @@ def make(tmp_path_factory: pytest.TempPathFactory, crash_points: CrashPoints) ->
     return made
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_days_with_crashes_and_faults(
-    seed: int, make: Make, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """I1, I2, I5 and I11 hold through preemptions, lost answers, silence, slow calls and crashes at any write."""
-    found = make(seed).steps(900)
+def test_days_with_crashes_and_faults(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
+    """I1, I2, I5, I7 and I11 hold through preemptions, lost answers, silence, slow calls and crashes at any write."""
+    total = Figures()
+    for seed in (1, 2, 3):
+        total.add(make(seed).steps(900))
     with capsys.disabled():
-        print(f"\nseed {seed}: {found.line()}")
-    assert found.doubled == 0
-    assert found.preemptions >= 5
-    assert found.crashes >= 40
-    assert found.starts >= 15
-    assert found.answers_lost >= 1
-    assert found.capacity_failures >= 3
+        print(f"\nrestarter, seeds 1 to 3: {total.line()}")
+    assert total.doubled == 0
+    assert min(total.preemptions, total.starts, total.capacity_failures, total.holds) >= 15
+    assert total.crashes >= 100
+    assert min(total.answers_lost, total.stops) >= 2
 
 
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -81,7 +78,7 @@ def test_without_a_second_look_it_would_start_while_held(
 
     monkeypatch.setattr(World, "look_again", priced)
     with pytest.raises(Violated, match="I1: started while held"):
-        make(2, 3.0).steps(3000)
+        make(3, 3.0).steps(3000)
 
 
 def test_a_restarter_that_sleeps_would_start_too_late(
@@ -91,3 +88,12 @@ def test_a_restarter_that_sleeps_would_start_too_late(
     monkeypatch.setattr("spoteval_agents.restarter.rows_wait.backoff_s", lambda *_: 1e9)
     with pytest.raises(Violated, match="I11"):
         make(1, 0.0).steps(3000)
+
+
+def test_a_restarter_that_never_stops_is_found_out(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The simulation itself: a machine that runs on under its own end's hold."""
+    monkeypatch.setattr("spoteval_agents.restarter.case.Case.on", property(lambda case: False))
+    with pytest.raises(Violated, match="I7"):
+        make(1, 0.3).steps(2000)

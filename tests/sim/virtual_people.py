@@ -12,6 +12,8 @@ from spoteval.hold import Hold
 from spoteval.paths import InstancePaths
 from spoteval.publication.keys import fact_key, hold_key, release_key
 
+STOP_AFTER_S = 120.0
+
 
 @dataclass
 class People:
@@ -36,6 +38,11 @@ class People:
         return bool(self.standing) or self.paths.hold.exists()
 
     @property
+    def wants_stop(self) -> bool:
+        """Whether a hold that nobody lifted wants the instance off."""
+        return any(self.placed[hold_id].ensure_stopped for hold_id in self.standing)
+
+    @property
     def mirror(self) -> Path:
         """Where the restarter puts a file for each hold of the store."""
         return self.paths.hold.with_name("gpu-1.d")
@@ -54,7 +61,9 @@ class People:
     def place(self, kind: str, *, ensure_stopped: bool) -> None:
         """A hold in the store."""
         hold_id = f"{kind}-{len(self.placed)}"
-        hold = Hold(hold_id, "gpu-1", "sim", kind, ensure_stopped=ensure_stopped)
+        hold = Hold(
+            hold_id, "gpu-1", "sim", kind, ensure_stopped=ensure_stopped, stop_after_s=STOP_AFTER_S
+        )
         self.placed[hold_id] = hold
         self.put(hold_key("gpu-1", hold_id), hold.record())
 
