@@ -14,7 +14,7 @@ from spoteval.publication.keys import (
 from spoteval.store.contract import StoreError
 from spoteval_agents.publication_follower.evidence import Evidence, blob_of
 from spoteval_agents.publication_follower.journal import Journal
-from spoteval_agents.publication_follower.sending import Done, Target, intend_and_send
+from spoteval_agents.publication_follower.sending import Done, Target, claim, send
 
 TRIES = 64
 """Numbers tried in one pass after a lost journal; the next pass goes on where this one stopped."""
@@ -29,21 +29,20 @@ class _NotOurs(StoreError):
 
 
 def publish_state(target: Target, name: str, evidence: Evidence) -> Done:
-    """Put the whole file as its next generation in this epoch, unless the newest one is the same. Raises StoreError."""
+    """Put the whole file as its next generation in this epoch, unless the newest one is the same. Raises StoreError.
+
+    After an answer that was lost, the same bytes may lie under two generations; never do two contents under one. No
+    number is left out, so the first free one is above all used ones.
+    """
     done, journal = Done(read=evidence.ident), target.journal
     number, newest = _newest(journal, state_prefix(target.run, name), target.epoch)
     if newest is not None and journal.put.get(newest) == evidence.blob:
         return done
-    for generation in range(max(number, 1), number + TRIES):
-        key = state_key(target.run, name, target.epoch, generation)
-        if key in journal.put or journal.is_taken(key):
-            continue
-        # A number whose put was never answered is tried again: the answer tells what it holds, and no number is left
-        # out, so that the first free one is always above all used ones.
-        if intend_and_send(target, key, evidence, done) == evidence.blob:
+    for generation in range(number + 1, number + 1 + TRIES):
+        if claim(target, state_key(target.run, name, target.epoch, generation), evidence, done):
             return done
     raise StoreError(
-        f"{name}: {TRIES} generations are taken by an earlier journal; tried further next time"
+        f"{name}: {TRIES} generations are taken by an earlier journal; tried on next time"
     )
 
 
@@ -119,7 +118,7 @@ class _Log:
             before = incarnation - 1 if incarnation > 1 else None
             body = encoded({"name": self.name, "replaces": before, "why": why})
             piece = replace(self.evidence, data=body, blob=blob_of(body))
-            if intend_and_send(self.target, key, piece, done) is not None:
+            if claim(self.target, key, piece, done):
                 return incarnation
         raise StoreError(f"{self.name}: {TRIES} incarnations are taken by an earlier journal")
 
@@ -139,7 +138,10 @@ class _Log:
 
     def _put(self, key: str, piece: bytes, done: Done) -> None:
         evidence = replace(self.evidence, data=piece, blob=blob_of(piece))
-        if intend_and_send(self.target, key, evidence, done) is None:
+        earlier = self.target.journal.intents(key)
+        if evidence.blob not in earlier:
+            self.target.journal.intend([(key, evidence.blob)])
+        if send(self.target, key, evidence, earlier, done) is None:
             raise _NotOurs(f"{key}: holds bytes that are not known to be ours")
 
     def _segments(self, incarnation: int) -> list[_Segment]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from spoteval.files import append_line, append_lines, parse_lines
+from spoteval.files import append_line, append_lines, read_lines
 from spoteval.store.contract import Put
 from spoteval_agents.publication_follower.work import AttemptId, Blob
 
@@ -13,9 +13,9 @@ _INTEND, _PUT, _TAKEN, _NUMBER, _STORE = "intend", "put", "taken", "number", "st
 class Journal:
     """What is known of one store. Lines about another store, before the last change of its address, are not read.
 
-    An *intent* is durable before its put; after a crash it tells whether an object that exists is ours. That a put
-    was answered is written without sync: forgotten, it is asked again, and the answer is that it exists. A damaged
-    line may have said anything: intents before it that have no answer are evidence no more.
+    An *intent* is durable before its put; after a crash it tells with which bytes the object was meant, should it
+    exist. That a put was answered is mostly written without sync: forgotten, it is asked again, and the answer is
+    that it exists.
     """
 
     def __init__(self, path: Path, store_url: str) -> None:
@@ -24,7 +24,12 @@ class Journal:
         self.numbers: dict[tuple[str, AttemptId], int] = {}
         self._intents: dict[str, list[Blob]] = {}
         self._taken: set[str] = set()
-        if self._load(_bytes(path), store_url) != store_url:
+        url: object = None
+        for line in read_lines(path).records:
+            url = line.get("url") if line.get("did") == _STORE else url
+            if url == store_url:
+                self._learn(line)
+        if url != store_url:
             append_line(path, {"did": _STORE, "url": store_url})
 
     def intents(self, key: str) -> tuple[Blob, ...]:
@@ -59,30 +64,15 @@ class Journal:
             lines = [given | {"episode": name[0], "native_id": name[1]}, *lines]
         self._write(lines)
 
-    def done(self, key: str, blob: Blob) -> None:
+    def done(self, key: str, blob: Blob, *, durable: bool = False) -> None:
         """The store holds these bytes under the key."""
         self._learn(_line(_PUT, key, blob))
-        append_line(self._path, _line(_PUT, key, blob), durable=False)
+        append_line(self._path, _line(_PUT, key, blob), durable)
 
     def taken(self, key: str) -> None:
-        """The store holds something under the key, and nobody knows what; durable, or its intent would speak for it."""
+        """The store holds something under the key, and nobody knows what."""
         self._learn({"did": _TAKEN, "key": key})
-        append_line(self._path, {"did": _TAKEN, "key": key})
-
-    def _load(self, data: bytes, store_url: str) -> object:
-        """Learn from each line; returns the store that the last ones are about."""
-        url: object = None
-        for raw in data.split(b"\n"):
-            found = parse_lines(raw)
-            if found.torn:
-                self._intents = {
-                    key: self._intents[key] for key in self._intents if key in self.put
-                }
-            for line in found.records:
-                url = line.get("url") if line.get("did") == _STORE else url
-                if url == store_url:
-                    self._learn(line)
-        return url
+        append_line(self._path, {"did": _TAKEN, "key": key}, durable=False)
 
     def _write(self, lines: list[dict[str, object]]) -> None:
         if lines:
@@ -108,13 +98,6 @@ class Journal:
                 self.put[key] = blob
             elif did == _INTEND and blob not in self.intents(key):
                 self._intents.setdefault(key, []).append(blob)
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return b""
 
 
 def held(answer: Put, blob: Blob, earlier: Sequence[Blob]) -> Blob | None:

@@ -64,12 +64,22 @@ def send(
     return found
 
 
-def intend_and_send(target: Target, key: str, evidence: Evidence, done: Done) -> Blob | None:
-    """Write down what is meant, then `send` it."""
-    earlier = target.journal.intents(key)
-    if evidence.blob not in earlier:
-        target.journal.intend([(key, evidence.blob)])
-    return send(target, key, evidence, earlier, done)
+def claim(target: Target, key: str, evidence: Evidence, done: Done) -> bool:
+    """Put under the next number of a row: it is ours only where the store says that it was free.
+
+    An object that exists may be from a forgotten life of the journal, whatever was meant in this one.
+    """
+    try:
+        answer = evidence.put(target.store, key)
+    except Changed:
+        target.journal.taken(key)
+        raise
+    done.count(answer, evidence.blob)
+    if answer is Put.CREATED:
+        target.journal.done(key, evidence.blob, durable=True)
+    else:
+        target.journal.taken(key)
+    return answer is Put.CREATED
 
 
 def send_known(target: Target, key: str, data: bytes) -> Put:
