@@ -71,7 +71,11 @@ def _tell(options: Options, played: Played, screen: Screen, json_file: Path | No
     found = keys(options, played, until)
     if json_file is not None:
         write_whole(json_file.absolute(), encoded(found))
-    verified = "every byte verified" if played.pull_verified else f"NOT as on the disk: {played.differences[0]}"
+    verified = (
+        "every byte verified"
+        if played.pull_verified
+        else f"NOT as on the disk: {played.differences[0]}"
+    )
     screen.say(f" 4/4 pulled into {DemoPaths(options.root).pulled}, {verified}")
     screen.say("\n" + "\n".join(render(summary(options, played, until))))
     if wrong := failures(found):
