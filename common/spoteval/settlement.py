@@ -8,7 +8,7 @@ from spoteval.clock import stamp
 from spoteval.episode import Attempt, Outcome, attempt_from
 from spoteval.interruption import END, IDLE, OPERATOR
 
-_OUTCOMES = {cause: Outcome.OPERATOR_STOPPED for cause in (OPERATOR, END, IDLE)}
+_OUTCOMES = dict.fromkeys((OPERATOR, END, IDLE), Outcome.OPERATOR_STOPPED)
 
 
 @dataclass(frozen=True, slots=True)
