@@ -38,6 +38,15 @@ def test_each_message_is_one_datagram(manager: socket.socket) -> None:
     ]
 
 
+def test_a_manager_that_does_not_listen_holds_nobody_up(manager: socket.socket) -> None:
+    """Ten messages fill its queue; a hook that waited for room would mark too late."""
+    notifier = Notifier()
+    notifier.ready()
+    for _ in range(5000):
+        notifier.watchdog()
+    assert manager.recv(100) == b"READY=1"
+
+
 def test_without_a_manager_nothing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent started by hand runs the same."""
     monkeypatch.delenv("NOTIFY_SOCKET", raising=False)

@@ -4,7 +4,7 @@ import json
 import sys
 from time import sleep
 
-from spoteval.clock import read_now
+from spoteval.clock import monotonic_s, read_now
 from spoteval.config.guest import GuestConfig
 from spoteval.config.host import fail
 from spoteval.control import children
@@ -28,7 +28,7 @@ from spoteval_agents.shutdown_hook.target import Target, resolve
 from spoteval_agents.shutdown_hook.watch import Polled
 from spoteval_agents.shutdown_hook.work import World
 
-NOTICE_EVERY_S, TARGET_EVERY_S = 0.25, 1.0
+NOTICE_EVERY_S, TARGET_EVERY_S, FEED_EVERY_S = 0.25, 1.0, 10.0
 
 
 class Facts:
@@ -83,11 +83,20 @@ def run(config: GuestConfig, host: HostPaths) -> None:
         notices.start()
         targets.start()
         notifier.ready()
-        terminated = False
+        terminated, fed_s = False, 0.0
         while hook.cycle(read_now(), terminated):
-            notifier.watchdog()
+            fed_s = _fed(notifier, fed_s)
             facts.reap()
             terminated = waker.wait(NOTICE_EVERY_S).reason == "signal" or terminated
+
+
+def _fed(notifier: Notifier, fed_s: float) -> float:
+    """Feed the watchdog now and then, not four times a second; returns when it was fed last."""
+    now_s = monotonic_s()
+    if now_s - fed_s < FEED_EVERY_S:
+        return fed_s
+    notifier.watchdog()
+    return now_s
 
 
 def _notices(config: GuestConfig) -> NoticeSource:

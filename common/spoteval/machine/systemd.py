@@ -13,7 +13,10 @@ _NOT_STOPPING = frozenset(["initializing", "starting", "running", "degraded", "m
 
 
 class Notifier:
-    """Messages to systemd. Without a manager (a shell, a test) they go nowhere and nothing fails."""
+    """Messages to systemd. Without a manager (a shell, a test) they go nowhere and nothing fails.
+
+    Nor does one that does not listen hold anybody up: what it has no room for is lost, all but READY=1.
+    """
 
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         self._notifier = SystemdNotifier()
@@ -22,6 +25,8 @@ class Notifier:
     def ready(self, status: str = "") -> None:
         """The service is up: units ordered after it may start."""
         self._say("READY=1", f"STATUS={status}" if status else "")
+        if self._notifier.socket is not None:
+            self._notifier.socket.setblocking(False)  # noqa: FBT003 - the socket's own signature
 
     def status(self, text: str) -> None:
         """One line for `systemctl status`."""
