@@ -119,3 +119,8 @@ def release_key(instance: str, hold: str) -> str:
 def fact_key(instance: str, seq: int, session: str, fact: str) -> str:
     """A fact of one boot; its name is what it says."""
     return f"instances/{instance}/boots/{seq:06d}-{session}/{safe(fact)}.json"
+
+
+def owner_key(instance: str, number: int, identity: str) -> str:
+    """An entry of the register of owners: the greatest is the restarter that serves the instance."""
+    return f"instances/{instance}/owner/{number:06d}-{identity}.json"
