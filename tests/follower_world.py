@@ -191,6 +191,10 @@ class Guest:
         prefix = f"runs/{RUN}/"
         return [item.key.removeprefix(prefix) for item in self.store.inner.list(prefix + below)]
 
+    def has(self, key: str) -> bool:
+        """Whether the run has the object."""
+        return key in self.keys()
+
     def witness(self) -> list[dict[str, object]]:
         """The lines of finished.jsonl."""
         return list(read_lines(self.paths.finished).records)

@@ -17,6 +17,7 @@ from spoteval.loop import Waiting, Waker
 from spoteval.machine.session import this_session
 from spoteval.machine.systemd import Notifier
 from spoteval.paths import DurablePaths, HostPaths, host_paths
+from spoteval.run import HARNESSES
 from spoteval.store.open import open_store
 from spoteval_agents.publication_follower.cycle import cycle, last_cycle
 from spoteval_agents.publication_follower.decide import nothing
@@ -57,10 +58,12 @@ def world_of(
     clock: Callable[[], Now],
     interrupted: Callable[[], bool],
 ) -> World:
-    """The real world. The adapter of the host file's run is loaded here, before the service is ready."""
-    if config.run is not None:
-        with suppress(KeyError, ImportError):  # said at each pass of such a run
-            adapter(config.run.harness)
+    """The real world. All adapters are loaded here, since nothing is once the service is ready."""
+    for harness in HARNESSES:
+        with suppress(
+            ImportError
+        ):  # an extra that is not installed is said by each pass of such a run
+            adapter(harness)
     session = this_session(paths.session, clock().boot).id
     store = open_store(config.store.url)
     return World(config, store, session, clock, adapter, read_part, interrupted)

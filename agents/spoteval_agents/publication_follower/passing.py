@@ -44,7 +44,7 @@ def make_pass(job: Job, memory: Memory, clock: Callable[[], Now]) -> Outcome:
         before = store.requests
         todo, last = _round(job, memory, done)
         done = joined(done, last)
-        if store.requests == before or done.cut:
+        if store.requests == before or done.cut or last.away:
             break
     memory.learn(done.read, frozenset(done.failed), clock())
     return Outcome(
@@ -56,7 +56,7 @@ def make_pass(job: Job, memory: Memory, clock: Callable[[], Now]) -> Outcome:
         backlog=sum(work.name not in last.finished for work in todo.works),
         errors=tuple(done.failed.values()),
         complaints=todo.complaints,
-        away=done.away,
+        away=last.away,
         cut=done.cut,
         took_s=clock().mono_s - began.mono_s,
     )
