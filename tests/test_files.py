@@ -1,11 +1,13 @@
 """Files: whole, appended, locked."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from crash_points import Crash, CrashPoints
 from spoteval.files import (
+    Lines,
     Taken,
     append_line,
     held,
@@ -51,6 +53,21 @@ def test_create_only_tells_who_was_first(tmp_path: Path) -> None:
     assert not write_new(path, b"second")
     assert path.read_bytes() == b"first"
     assert [item.name for item in tmp_path.iterdir()] == ["claim.json"]
+
+
+def test_a_line_that_fits_only_in_part_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk with a few bytes left takes a part without a word; once there is room, only that line is lost."""
+    path = tmp_path / "log.jsonl"
+    append_line(path, {"n": 1})
+    write = os.write
+    with monkeypatch.context() as nearly_full:
+        nearly_full.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:5]))
+        with pytest.raises(OSError, match="No space left on device"):
+            append_line(path, {"n": 2})
+    append_line(path, {"n": 3})
+    assert read_lines(path) == Lines(({"n": 1}, {"n": 3}), (2,))
 
 
 def test_a_torn_line_costs_one_line_and_is_named(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Logs of JSON lines: one O_APPEND write a line; readers lose at most the torn one, named by number."""
 
+import errno
 import json
 import os
 from collections.abc import Mapping
@@ -27,14 +28,14 @@ def append_line(path: Path, record: Mapping[str, object], durable: bool = True) 
 
 
 def append_lines(path: Path, records: "list[Mapping[str, object]]", durable: bool = True) -> None:
-    """Append several JSON lines in one write."""
+    """Append several JSON lines in one write. Raises OSError where the disk does not take all of it."""
     is_new = not path.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
     data = b"".join((json.dumps(record, ensure_ascii=False) + "\n").encode() for record in records)
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         step("append", path)
-        os.write(descriptor, (b"\n" if _is_torn(descriptor) else b"") + data)
+        _write_whole(descriptor, (b"\n" if _is_torn(descriptor) else b"") + data, path)
         step("appended", path)
         if durable:
             os.fsync(descriptor)
@@ -72,6 +73,13 @@ def _take(line: bytes, number: int, records: list[dict[str, object]], torn: list
         records.append(record)
     else:
         torn.append(number)
+
+
+def _write_whole(descriptor: int, data: bytes, path: Path) -> None:
+    """A disk that is nearly full takes a part and reports no error. The part stays, as a torn line: cutting it off
+    could cost what another process has appended meanwhile."""
+    if os.write(descriptor, data) < len(data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
 
 def _is_torn(descriptor: int) -> bool:
