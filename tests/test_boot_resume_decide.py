@@ -220,6 +220,12 @@ def test_a_late_server_gets_the_guest_hold(elapsed_s: float, stage: str) -> None
     assert plan.busy is not late
 
 
+def test_no_server_is_late_before_it_was_looked_at() -> None:
+    """Started again past the limit, the agent knows nothing yet: it may have been away longer than the server."""
+    look = seen(replace(RESUMED, gate=mark(4501)))
+    assert (planned(look).act, planned(look).needs_you) == ("probe policy", None)
+
+
 def test_a_server_that_answered_once_is_not_late() -> None:
     """The second look decides."""
     look = seen(replace(RESUMED, gate=mark(4501)))
