@@ -192,6 +192,8 @@ Description=Stand-in for a model server: answers by rule, there is no model behi
 
 [Service]
 ExecStart=python -m spoteval.local.model_server --port {port} --model {MODEL} --load 2.5 --delay 1.2 --key-file {key}
+Restart=on-failure
+RestartSec=1s
 
 [Install]
 WantedBy=multi-user.target
