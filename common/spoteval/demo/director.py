@@ -2,19 +2,24 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from spoteval.clock import monotonic_s, read_now
-from spoteval.demo.account import Account, cloud_state, take_account
+from spoteval.demo.account import Account, all_events, cloud_state, take_account
 from spoteval.demo.layout import INSTANCE, RUN, DemoPaths, prepare
 from spoteval.demo.stage import DemoFailed, Host, free_port, staged
+from spoteval.event import Event
 from spoteval.loop import Waiting
 from spoteval.machine.process import Child
 from spoteval.paths import DurablePaths
 from spoteval.publication.verify import compare
+from spoteval.report.needs import open_needs
 from spoteval.store.open import open_store
 
 LIMIT_S = 420.0
+NEEDED_S = 60.0
+"""So long may what needs a person stand before the demo gives up: nobody sits at its two hosts."""
 AFTER_END_S = 4.0
 """The restarter is watched for some polls more: it must leave the ended machine alone."""
 
@@ -85,6 +90,7 @@ def _watch(
         if ended_s is None and _over(paths):
             ended_s = monotonic_s()
         _refuse_dead(paths, children)
+        _refuse_needy(all_events(paths), read_now().wall)
         if monotonic_s() - began_s > LIMIT_S:
             raise DemoFailed(f"not done after {LIMIT_S:.0f} s (see {paths.node / 'journal'})")
 
@@ -100,6 +106,12 @@ def _refuse_dead(paths: DemoPaths, children: tuple[Child, ...]) -> None:
     for child, host in zip(children, (paths.node, paths.restarter), strict=True):
         if (code := child.poll()) is not None:
             raise DemoFailed(f"the processes of {host} ended with {code} (see {host / 'journal'})")
+
+
+def _refuse_needy(events: tuple[Event, ...], now: datetime) -> None:
+    for need in open_needs(events, unpublished=None):
+        if (now - need.since).total_seconds() > NEEDED_S:
+            raise DemoFailed(f"it needs a person: {need.text} ({need.command})")
 
 
 def _pull(paths: DemoPaths) -> tuple[tuple[str, ...], bool]:
