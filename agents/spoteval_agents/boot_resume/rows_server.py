@@ -51,7 +51,8 @@ def _for_a_person(case: Case, server: Server) -> Plan | None:
         plan = waits("server", _pairs(case, server), needs_you=needs)
         return Plan(plan.decision, needs_you=needs, act=_due(case, server))
     late = case.since_s(case.run.stages.gate) > server.limit_s
-    if late and probe.at is not None and probe.ready == 0:  # after a restart of ours: looked at first
+    is_known = probe.at is not None  # not yet after a restart of ours
+    if late and is_known and probe.ready == 0:
         limit = f"{server.limit_s:.0f} s"
         return held("server", f"server {server.name} is not ready after {limit}: {probe.saw}")
     return None
