@@ -14,6 +14,7 @@ from spoteval.files import append_line, read_lines, write_new_record
 from spoteval.harness.contract import Harness, Survey
 from spoteval.harness.directory import Directory
 from spoteval.harness.parts import read_part
+from spoteval.harness.registry import adapter
 from spoteval.paths import DurablePaths, RunPaths
 from spoteval.run import RunPlan, RunRecord
 from spoteval.store.contract import Put, Store, Stored, StoreError
@@ -117,6 +118,7 @@ class Guest:
     clock: Clock = field(default_factory=Clock)
     session: str = "s1"
     amend: dict[str, object] = field(default_factory=dict)
+    harness: str = "directory"
 
     def __post_init__(self) -> None:
         """Disk with sentinel, store, run record, active run, claimed epoch."""
@@ -126,7 +128,7 @@ class Guest:
         self.config: GuestConfig = read_guest(config)
         adopt(self.config, START)
         self.store = Flaky(FileStore(self.root / "store"))
-        plan = RunPlan("directory", "fresh_budget", executable="/bin/true", expected=4)
+        plan = RunPlan(self.harness, "fresh_budget", executable="/bin/true", expected=4)
         self.record = RunRecord(RUN, "gpu-1", 1, START, plan)
         self.memory = Memory()
         if write_new_record(self.paths.record, self.record.record()):
@@ -150,10 +152,10 @@ class Guest:
         return World(self.config, self.store, self.session, self.clock, self.adapter, read_part)
 
     def adapter(self, name: str) -> Harness:
-        """The one harness there is."""
-        if name != "directory":
-            raise KeyError(name)
-        return Fixed(self.amend)  # type: ignore[return-value]
+        """The directory adapter, which a test may amend, or the real one of another harness."""
+        if name == "directory":
+            return Fixed(self.amend)  # type: ignore[return-value]
+        return adapter(name)
 
     def claim(self) -> int:
         """Claim an epoch for the present session."""

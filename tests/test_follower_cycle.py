@@ -12,6 +12,7 @@ from spoteval.clock import Now
 from spoteval.control import requests
 from spoteval.control.requests import FINAL, SOON, Answer
 from spoteval.files import append_line, read_lines, write_whole
+from spoteval.harness.contract import Harness
 from spoteval.publication.pull import pull
 from spoteval.publication.verify import compare
 from spoteval.settlement import settle
@@ -160,7 +161,7 @@ def test_nothing_is_published_before_the_epoch_is_claimed(
     run(guest)
     assert guest.asked() == []
     assert lines(capsys)[0].startswith(
-        "agent=publication-follower decision=wait stage=epoch backlog="
+        "agent=publication-follower decision=wait stage=epoch left=1 why="
     )
     assert answer(guest, request).left == 1
     guest.claim()
@@ -196,10 +197,12 @@ def test_a_harness_without_adapter_is_said(
     guest: Guest, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The line names it; the follower lives on."""
-    plan = replace(guest.record.plan, harness="inspect")
-    record = replace(guest.record, plan=plan).record()
-    write_whole(guest.paths.record, json.dumps({"format": 1, **record}).encode())
-    run(guest)
+
+    def absent(name: str) -> Harness:
+        raise ImportError(f"no module for {name}")
+
+    guest.later()
+    cycle(replace(guest.world, adapter=absent), guest.memory)
     assert words(capsys) == ["no-adapter"]
 
 

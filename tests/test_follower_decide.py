@@ -324,7 +324,7 @@ def test_the_other_lines() -> None:
         'agent=publication-follower decision=no-disk why="/d: is no mount point"'
     )
     assert unclaimed(4).line() == (
-        "agent=publication-follower decision=wait stage=epoch backlog=4 "
+        "agent=publication-follower decision=wait stage=epoch left=4 "
         'why="nothing is published until this boot has claimed the run\'s next epoch"'
     )
 

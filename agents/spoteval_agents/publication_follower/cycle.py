@@ -91,7 +91,7 @@ def _publish(
         return None
     if job.target.epoch == 0:
         outcome = count_backlog(job, memory)
-        memory.say(unclaimed(outcome.backlog), world.clock())
+        memory.say(unclaimed(outcome.left), world.clock())
     else:
         outcome = make_pass(job, memory, world.clock)
         _tell(world, memory, job, outcome)

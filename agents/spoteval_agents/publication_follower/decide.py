@@ -60,15 +60,18 @@ def decide(outcome: Outcome, away_s: float | None) -> Decision:
     return Decision(_word(outcome), pairs, why=_why(outcome, away_s), agent=AGENT)
 
 
-def nothing(word: str, why: str, backlog: int | None = None) -> Decision:
+def nothing(word: str, why: str) -> Decision:
     """The line of a cycle that may not publish at all."""
-    return Decision(word, {"backlog": backlog}, why=why, agent=AGENT)
+    return Decision(word, why=why, agent=AGENT)
 
 
-def unclaimed(backlog: int) -> Decision:
-    """The line while this boot has not claimed an epoch: two machines may hold the same disk."""
+def unclaimed(left: int) -> Decision:
+    """The line while this boot has not claimed an epoch: two machines may hold the same disk.
+
+    `left`: finished episodes that are not published.
+    """
     why = "nothing is published until this boot has claimed the run's next epoch"
-    return Decision("wait", {"stage": "epoch", "backlog": backlog}, why=why, agent=AGENT)
+    return Decision("wait", {"stage": "epoch", "left": left}, why=why, agent=AGENT)
 
 
 def stuck(outcome: Outcome, failing_s: float, instance: str, session: str, at: datetime) -> Event:

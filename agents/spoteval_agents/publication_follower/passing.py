@@ -30,7 +30,7 @@ class Job:
 
 
 def count_backlog(job: Job, memory: Memory) -> Outcome:
-    """What a pass would have to do, without doing it."""
+    """What a pass would have to look at, without doing it; files that may turn out to be published are counted."""
     todo = plan(_seen(job), _known(job, memory, {}))
     return Outcome(left=left_episodes(todo.works, set()), backlog=len(todo.works))
 
