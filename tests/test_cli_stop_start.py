@@ -10,6 +10,7 @@ from cli_hosts import Hosts, made_hosts, restarter_file
 from fake_provider import FakeProvider, no_patience
 from spoteval.clock import Now, read_now
 from spoteval.control.byhand import is_off, watch
+from spoteval.control.enders import Ender, enders
 from spoteval.event import Event, events_from
 from spoteval.files import read_lines, touch
 from spoteval.loop import Wake
@@ -191,6 +192,15 @@ def test_stop_on_the_guest(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> Non
     run = hosts.base / "node" / "run"
     assert (run / "draining").exists()
     assert (run / "poweroff").exists()
+    (ender,) = _enders(hosts)
+    assert (ender.agent, ender.proved) == ("operator", True)
+
+
+def _enders(hosts: Hosts) -> tuple[Ender, ...]:
+    """What the hook reads of who stops this machine."""
+    found = enders(hosts.disk.enders)
+    assert isinstance(found, tuple)
+    return found
 
 
 def test_stop_on_the_guest_needs_its_hold(hosts: Hosts) -> None:

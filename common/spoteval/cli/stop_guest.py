@@ -1,18 +1,23 @@
 """`spoteval stop` typed on the guest itself."""
 
+from contextlib import suppress
+
 from spoteval.cli.active import active_record
 from spoteval.cli.common import Host, disk_of, fresh_id, patience, store_of, who
 from spoteval.cli.output import step
 from spoteval.cli.runstop import stop_active
 from spoteval.clock import elapsed_s, read_now
 from spoteval.config.guest import GuestConfig
+from spoteval.control.enders import Ender, mark_proved, write_intent
 from spoteval.control.handhold import hold_object
 from spoteval.control.refused import Failed, Refused
 from spoteval.control.requests import FINAL, Answer, answer, ask
 from spoteval.control.runlife import hold_guest
 from spoteval.files import touch
 from spoteval.hold import Hold
+from spoteval.interruption import OPERATOR
 from spoteval.loop import Waiting
+from spoteval.machine.session import this_session
 from spoteval.paths import DurablePaths
 
 STOP_AFTER_S = 600.0
@@ -33,6 +38,7 @@ def stop_here(
     hold = _hold(config.instance, reason, no_resume)
     strength = hold_object(store_of(host), hold, may_list=False)
     step(f"held: {hold.id} ({strength}), and stopped by the restarter if this fails")
+    _say_so(host, disk, hold, strength)
     if no_resume:
         hold_guest(disk, f"{reason} ({who()})")
         step(f"guest hold: {disk.guest_hold}")
@@ -62,6 +68,17 @@ def _hold(instance: str, reason: str, no_resume: bool) -> Hold:
         stop_after_s=STOP_AFTER_S,
         no_resume=no_resume,
     )
+
+
+def _say_so(host: Host, disk: DurablePaths, hold: Hold, strength: str) -> None:
+    """The hook reads it: the shutdown that follows is a person's, whatever else the machine's end may look like."""
+    now = read_now()
+    session = this_session(host.paths.session, now.boot).id
+    ender = Ender("", session, OPERATOR, hold.reason, hold.id, now.mark)
+    detail = {"at": now.record(), "strength": strength, "by": OPERATOR}
+    with suppress(OSError):  # a full disk costs the cause, not the stop
+        written = write_intent(disk.enders, ender)
+        mark_proved(disk.enders, written.name, detail)
 
 
 def _stop_run(host: Host, disk: DurablePaths, reason: str) -> str:
