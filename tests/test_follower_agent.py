@@ -14,6 +14,8 @@ import pytest
 
 from follower_world import Guest
 from spoteval.clock import monotonic_s
+from spoteval.control import requests
+from spoteval.control.requests import FINAL, Answer
 from spoteval.files import held
 from spoteval.loop import Wake
 from spoteval.machine.systemd import Notifier
@@ -37,6 +39,35 @@ class Waits:
             return Wake("signal", signal.SIGTERM)
         self.then.pop(0)()
         return Wake("time")
+
+
+class Asking(Waits):
+    """A waker whose look during a pass sees a request that came just then, and sees it that one time."""
+
+    def __init__(self, guest: Guest) -> None:
+        super().__init__(guest)
+        self.request = ""
+
+    def wait(self, timeout_s: float) -> Wake:
+        """A file once, between two works; a signal when the loop waits."""
+        if timeout_s > 0:
+            return super().wait(timeout_s)
+        if self.request:
+            return Wake("time")
+        self.request = requests.ask(self.guest.disk, FINAL, "hook", 60.0, self.guest.clock())
+        return Wake("file")
+
+
+def test_a_request_that_comes_during_a_pass_is_served_after_it(tmp_path: Path) -> None:
+    """Not when the next pass is due: its asker has no such time."""
+    guest = Guest(tmp_path)
+    guest.finish("1")
+    guest.finish("2")
+    waits = Asking(guest)
+    world = replace(guest.world, interrupted=agent._interrupted(waits, guest.memory))
+    agent.run(world, guest.memory, waits, Notifier({}))
+    assert isinstance(requests.answer(guest.disk, waits.request), Answer)
+    assert len(waits.waited) == 1
 
 
 class Stopped:

@@ -16,6 +16,7 @@ from spoteval.harness.contract import Harness
 from spoteval.publication.pull import pull
 from spoteval.publication.verify import compare
 from spoteval.settlement import settle
+from spoteval.store.contract import Put, StoreError
 from spoteval_agents.publication_follower import cycle as module
 from spoteval_agents.publication_follower.cycle import CALL_AFTER_S, cycle, last_cycle
 
@@ -253,6 +254,26 @@ def test_a_final_pass_ends_at_its_deadline(guest: Guest, monkeypatch: pytest.Mon
     assert found.left == 4 - found.published
     assert found.backlog > found.left
     assert [line["episode"] for line in guest.witness()] == ["1", "4", "3"][: found.published]
+
+
+def test_a_final_pass_tries_again_what_failed(
+    guest: Guest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One error of the store must not leave an episode behind: there may be no next pass."""
+    put, failed = guest.store.put, list[str]()
+
+    def once(key: str, data: bytes) -> Put:
+        if "MANIFEST" in key and not failed:
+            failed.append(key)
+            raise StoreError(f"{key}: 503 SlowDown")
+        return put(key, data)
+
+    monkeypatch.setattr(guest.store, "put", once)
+    request = ask(guest, FINAL)
+    run(guest)
+    assert failed
+    found = answer(guest, request)
+    assert (found.published, found.left, found.backlog) == (1, 0, 0)
 
 
 @pytest.mark.parametrize("kind", [SOON, FINAL])

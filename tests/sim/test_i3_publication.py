@@ -167,7 +167,7 @@ def test_a_journal_cut_anywhere_costs_requests_alone(
         assert guest.asked() == []
 
 
-def test_a_witness_cut_at_each_byte_is_made_whole(tmp_path: Path) -> None:
+def test_a_witness_cut_anywhere_is_made_whole(tmp_path: Path) -> None:
     """An attempt that lost its line is witnessed again under the number that it had; nothing is published twice."""
     guest = prepared(tmp_path / "g")
     cycle(guest.world, guest.memory)

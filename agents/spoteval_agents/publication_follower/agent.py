@@ -73,13 +73,13 @@ def run(world: World, memory: Memory, waiting: Waiting, notifier: Notifier) -> N
     """Cycles until a signal comes; then, at once and within seconds, what the others wrote while they stopped."""
     longest_s = notifier.watchdog_s if notifier.watchdog_s is not None else math.inf
     while not memory.stopping:
+        memory.woken = False
         guarded(cycle, world, memory)
         notifier.watchdog()
-        if memory.stopping:
-            break
-        left_s = memory.due_s - world.clock().mono_s
-        wake = waiting.wait(min(longest_s, max(0.0, left_s)))
-        memory.stopping = wake.reason == "signal"
+        if not (memory.stopping or memory.woken):
+            left_s = memory.due_s - world.clock().mono_s
+            wake = waiting.wait(min(longest_s, max(0.0, left_s)))
+            memory.stopping = wake.reason == "signal"
     notifier.stopping()
     guarded(last_cycle, world, memory)
 
@@ -99,10 +99,12 @@ def _unsaved(error: OSError) -> Decision:
 
 
 def _interrupted(waiting: Waiting, memory: Memory) -> Callable[[], bool]:
-    """Looks for a signal between two works of a slice; what it finds is remembered for the loop."""
+    """Looks up between two works of a slice; what it sees is remembered for the loop, to which it comes only once."""
 
     def interrupted() -> bool:
-        memory.stopping = memory.stopping or waiting.wait(0.0).reason == "signal"
+        reason = waiting.wait(0.0).reason
+        memory.stopping = memory.stopping or reason == "signal"
+        memory.woken = memory.woken or reason == "file"
         return memory.stopping
 
     return interrupted

@@ -17,11 +17,15 @@ SETTLED_NS = 2_000_000_000
 
 @dataclass(slots=True)
 class Memory:
-    """Between passes. `due_s` is when the next regular pass is due, on the clock of `Mark.mono_s`."""
+    """Between passes. `due_s` is when the next regular pass is due, on the clock of `Mark.mono_s`.
+
+    `stopping` and `woken`: a signal, or a touched file, was seen while a pass was under way.
+    """
 
     log: DecisionLog = field(default_factory=lambda: DecisionLog(None))
     due_s: float = 0.0
     stopping: bool = False
+    woken: bool = False
     run: str | None = None
     read: dict[str, Ident] = field(default_factory=dict)
     failed: frozenset[str] = frozenset()

@@ -66,7 +66,12 @@ def _round(job: Job, memory: Memory, done: Slice) -> tuple[Plan, Slice]:
     seen = _seen(job)
     todo = plan(seen, _known(job, memory, done.read))
     is_over = any(file.name == "end.json" for file in seen.own)
-    works = [work for work in chosen(todo.works, job.kind, is_over) if work.name not in done.failed]
+    again = job.kind is Kind.FINAL  # there is no next pass
+    works = [
+        work
+        for work in chosen(todo.works, job.kind, is_over)
+        if again or work.name not in done.failed
+    ]
     return todo, work_off(job.target, works, lambda size: job.go_on(done.done.bytes + size))
 
 

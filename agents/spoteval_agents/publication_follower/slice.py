@@ -79,11 +79,12 @@ def _said(error: Exception) -> str:
 def joined(first: Slice, second: Slice) -> Slice:
     """Two slices of one pass as one."""
     done, more = first.done, second.done
+    failed = {name: why for name, why in first.failed.items() if name not in second.finished}
     return Slice(
         Done(done.episodes + more.episodes, done.files + more.files, done.bytes + more.bytes),
         first.finished | second.finished,
         first.read | second.read,
-        first.failed | second.failed,
+        failed | second.failed,
         [*first.waiting, *second.waiting],
         first.cut or second.cut,
         second.unanswered,

@@ -1,7 +1,7 @@
 """Requests to the publication follower, and its answers: files on the durable disk."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from spoteval.shape import Reading, ShapeError, Table, Unreadable
 SOON = "pass"
 FINAL = "final"
 KINDS = (SOON, FINAL)
-KEPT_S = 600.0
+KEPT_S = 120.0
 """How long a request and its answer are kept: whoever asked has read it, or is gone."""
 
 _DONE = ".done.json"
@@ -85,7 +85,8 @@ def answer(paths: DurablePaths, request: str) -> Reading[Answer | None]:
 
 def pending(paths: DurablePaths) -> tuple[Request, ...]:
     """Requests without an answer, oldest first. One that is damaged asks for nothing."""
-    return tuple(request for request, answered in _requests(paths.requests) if not answered)
+    waiting, _ = _ids(paths.requests)
+    return _requests(paths.requests, waiting)
 
 
 def reply(paths: DurablePaths, request: str, said: Answer) -> None:
@@ -95,21 +96,25 @@ def reply(paths: DurablePaths, request: str, said: Answer) -> None:
 
 def prune(paths: DurablePaths, now: Now) -> None:
     """Remove what was answered and asked more than KEPT_S ago, the request first: an answer alone asks for nothing."""
-    for request, answered in _requests(paths.requests):
+    _, answered = _ids(paths.requests)
+    for request in _requests(paths.requests, answered):
         waited_s = elapsed_s(request.at, now)
-        if answered and waited_s is not None and waited_s > KEPT_S:
+        if waited_s is not None and waited_s > KEPT_S:
             remove(paths.requests / f"{request.id}.json")
             remove(paths.requests / f"{request.id}{_DONE}")
 
 
-def _requests(folder: Path) -> Iterator[tuple[Request, bool]]:
-    """Every readable request by name, and whether it is answered."""
+def _ids(folder: Path) -> tuple[list[str], list[str]]:
+    """Ids without and with an answer, by name alone."""
     names = {path.name for path in folder.glob("[!.]*.json")} if folder.is_dir() else set()
-    for name in sorted(names):
-        request_id = name.removesuffix(".json")
-        request = None if name.endswith(_DONE) else _request(folder, request_id)
-        if request is not None:
-            yield request, f"{request_id}{_DONE}" in names
+    ids = [name.removesuffix(".json") for name in sorted(names) if not name.endswith(_DONE)]
+    answered = [request_id for request_id in ids if f"{request_id}{_DONE}" in names]
+    return [request_id for request_id in ids if request_id not in answered], answered
+
+
+def _requests(folder: Path, ids: Iterable[str]) -> tuple[Request, ...]:
+    found = (_request(folder, request_id) for request_id in ids)
+    return tuple(request for request in found if request is not None)
 
 
 def _request(folder: Path, request_id: str) -> Request | None:
