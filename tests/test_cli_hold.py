@@ -99,7 +99,7 @@ def test_release_lifts_what_show_lists(hosts: Hosts) -> None:
     """The file, the mirrors and every object; then nothing holds. Releasing again says so."""
     hosts.restarter("hold", "place", "--reason", "mine")
     hosts.guest("hold", "place", "--reason", "complete", "--id", "end-1")
-    mirror = hosts.instance.hold.with_name("gpu-1.d") / "guest-end-1"
+    mirror = hosts.instance.hold.with_name("gpu-1.d") / "end-1"
     touch(mirror, "complete")
     assert hosts.restarter("hold", "show").lines[0] == "gpu-1: held"
     done = hosts.restarter("hold", "release", "gpu-1")
@@ -207,3 +207,33 @@ def test_show_never_takes_unknown_for_free(hosts: Hosts) -> None:
     found = hosts.restarter("hold", "show")
     assert found.lines[0] == "gpu-1: held"
     assert "unreadable, so it holds: " in found.lines[1]
+
+
+EVIL = "evil\nINJECTED decision=start\x1b[2J\x1b]0;title\x07"
+
+
+def test_a_reason_breaks_no_line_and_steers_no_terminal(hosts: Hosts) -> None:
+    """As a file and as an object, wherever it is shown; --json tells it as it was written."""
+    hosts.restarter("hold", "place", "--reason", EVIL)
+    hosts.laptop("hold", "place", "gpu-1", "--reason", EVIL, "--by", EVIL, "--id", "evil\n1")
+    shown = [
+        hosts.restarter(*words)
+        for words in (["hold", "show"], ["status"], ["start"], ["hold", "release", "--id", EVIL])
+    ]
+    for done in shown:
+        text = done.out + done.err
+        assert "evil INJECTED" in text
+        assert not [char for char in text if not char.isprintable() and char != "\n"]
+        assert not [line for line in text.splitlines() if line.startswith("INJECTED")]
+    store = hosts.restarter("hold", "show", "--json").record["store"]
+    assert [hold["reason"] for hold in store] == [EVIL]
+
+
+def test_release_takes_no_file_of_another_hold(hosts: Hosts) -> None:
+    """A mirror that is removed is a release: only those of the holds that were released go, by their whole name."""
+    hosts.laptop("hold", "place", "gpu-1", "--reason", "x", "--id", "b")
+    mirrors = hosts.instance.hold.with_name("gpu-1.d")
+    for name in ("b", "late-b"):
+        touch(mirrors / name, "x")
+    hosts.restarter("hold", "release")
+    assert [path.name for path in mirrors.iterdir()] == ["late-b"]

@@ -21,6 +21,11 @@ def parse(text: str) -> dict[str, str]:
     return pairs
 
 
+def flat(text: str) -> str:
+    """On one line and without what steers a terminal, whatever a person or a server wrote."""
+    return "".join(char if char.isprintable() else " " for char in text)
+
+
 def _text(value: Value) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -30,11 +35,11 @@ def _text(value: Value) -> str:
 
 
 def _safe(text: str) -> str:
-    """Quote what a parser would split, and keep the line one line whatever a person or a server wrote."""
-    flat = "".join(char if char.isprintable() else " " for char in text)
-    if flat and not any(char in ' "=\\' for char in flat):
-        return flat
-    return '"' + flat.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    """Quote what a parser would split."""
+    plain = flat(text)
+    if plain and not any(char in ' "=\\' for char in plain):
+        return plain
+    return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _bare(text: str) -> tuple[str, str]:

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from spoteval.line import flat as plain
+
 FAILED, WRONG, REFUSED = 1, 2, 3
 
 # A group called without a verb. Before click 8.2 it prints its help itself and there is no such class.
@@ -57,8 +59,8 @@ def os_text(error: OSError) -> str:
 
 
 def flat(text: str) -> str:
-    """One line, whatever was in it."""
-    return " ".join(text.split())
+    """One line, whatever was in it, and nothing that steers a terminal."""
+    return " ".join(plain(text).split())
 
 
 def _unread() -> int:

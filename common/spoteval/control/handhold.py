@@ -8,6 +8,7 @@ from spoteval.control.refused import Failed
 from spoteval.files import read_text, remove, touch
 from spoteval.hold import Hold
 from spoteval.paths import InstancePaths
+from spoteval.publication.keys import safe
 from spoteval.shape import Unreadable
 from spoteval.store.contract import Store
 
@@ -50,7 +51,7 @@ def release_objects(
 def release_files(paths: InstancePaths, ids: Iterable[str]) -> tuple[str, ...]:
     """Remove the touch file and the mirrors of these holds; returns what was removed."""
     mirrors = paths.hold.with_name(f"{paths.hold.name}.d")
-    names = tuple(ids)
+    names = {safe(hold_id) for hold_id in ids}
     found = sorted(mirrors.iterdir()) if mirrors.is_dir() else []
-    own = [path for path in found if path.name.endswith(names)] if names else []
+    own = [path for path in found if path.name in names]
     return tuple(str(path) for path in (paths.hold, *own) if remove(path))

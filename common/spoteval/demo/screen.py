@@ -10,6 +10,7 @@ from spoteval.demo.account import all_events, cloud_state
 from spoteval.demo.layout import EPISODES, DemoPaths
 from spoteval.demo.truth import in_flight, read_witness, refused
 from spoteval.event import NEEDS_YOU, Event
+from spoteval.line import flat
 from spoteval.report.timeline import pieces, strip
 
 _PLAIN_EVERY_S = 20.0
@@ -75,7 +76,7 @@ def _text(event: Event, failed: Event | None) -> str | None:
     if event.kind == "interrupted":
         return "notice: run stopped, episodes in flight marked, the rest published"
     if event.kind == NEEDS_YOU:
-        return f"needs you: {event.reason}"
+        return f"needs you: {flat(event.reason or '')}"
     if event.kind == "first-episode":
         return "episodes run"
     return "complete: published, both holds, power off" if event.kind == "end" else None

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from spoteval.event import Event
-from spoteval.line import Value, render
+from spoteval.line import Value, flat, render
 
 HEAD = ("AT (UTC)", "INSTANCE", "EVENT", "BY", "WHAT")
 
@@ -23,7 +23,7 @@ def _what(event: Event) -> str:
     shown = event.evidence if event.evidence != event.reason else None
     words = [event.reason or "", f"({shown})" if shown else ""]
     words += [_price(event.price) if event.price is not None else "", _detail(event)]
-    return " ".join(word for word in words if word)
+    return flat(" ".join(word for word in words if word))
 
 
 def _price(price: Mapping[str, object]) -> str:

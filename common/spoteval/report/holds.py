@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spoteval.hold import Hold
+from spoteval.line import flat
 from spoteval.report.words import duration
 from spoteval.shape import Reading, Unreadable
 
@@ -40,7 +41,7 @@ class FileHold:
             return f"unreadable, so it holds: {self.text.why}"
         if self.text is None:
             return "none"
-        reason = f'"{self.text}"' if self.text else "placed"
+        reason = f'"{flat(self.text)}"' if self.text else "placed"
         return reason if self.age_s is None else f"{reason}, {duration(self.age_s)} old"
 
     def record(self) -> dict[str, object]:
@@ -104,5 +105,5 @@ def rows(seen: HoldsSeen) -> list[Sequence[str]]:
 
 def _stored(instance: str, hold: Hold) -> Sequence[str]:
     also = f", and stopped {duration(hold.stop_after_s)} later" if hold.ensure_stopped else ""
-    lift = f"spoteval hold release {instance} --id {hold.id}"
-    return ("store", f'"{hold.reason}" ({hold.by})', DOES[RESTARTER] + also, lift)
+    lift = f"spoteval hold release {instance} --id {flat(hold.id)}"
+    return ("store", f'"{flat(hold.reason)}" ({flat(hold.by)})', DOES[RESTARTER] + also, lift)

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from spoteval.clock import stamp
 from spoteval.event import NEEDS_YOU, Event
+from spoteval.line import flat
 
 FOLLOWER = "publication-follower"
 _RESTARTER = "restarter"
@@ -36,7 +37,7 @@ def open_needs(events: Iterable[Event], unpublished: int | None) -> tuple[Need, 
     found: dict[tuple[str, str], Need] = {}
     for event in sorted(events, key=lambda item: item.at):
         if event.kind == NEEDS_YOU:
-            text = event.reason or "no reason given"
+            text = flat(event.reason or "no reason given")
             need = Need(event.at, text, str(event.detail.get("command", "spoteval events")))
             found.setdefault((event.source, text), need)
         else:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from spoteval.clock import stamp
 from spoteval.hold import Hold
+from spoteval.line import flat
 from spoteval.placement.stages import medians
 from spoteval.report.holds import FileHold
 from spoteval.report.status import INTERRUPTED, Source, Status
@@ -188,11 +189,12 @@ def _holds(status: Status) -> list[str]:
 
 def _stored(status: Status, hold: Hold) -> list[str]:
     """A hold of the store, on two lines where one is too long."""
-    by = f"({hold.by}{_since(status, hold.at)})"
-    whole = f'{_INDENT}store {hold.id} "{hold.reason}" {by}'
+    by = f"({flat(hold.by)}{_since(status, hold.at)})"
+    name, reason = flat(hold.id), flat(hold.reason)
+    whole = f'{_INDENT}store {name} "{reason}" {by}'
     if len(whole) <= WIDTH:
         return [whole]
-    return [f"{_INDENT}store {hold.id} {by}", f'{_INDENT}  "{hold.reason}"']
+    return [f"{_INDENT}store {name} {by}", f'{_INDENT}  "{reason}"']
 
 
 def _since(status: Status, at: datetime | None) -> str:
@@ -207,7 +209,7 @@ def _hold_word(file: FileHold) -> str:
         return "none"
     if isinstance(file.text, Unreadable):
         return "unreadable"
-    return f'"{file.text}"' if file.text else "placed"
+    return f'"{flat(file.text)}"' if file.text else "placed"
 
 
 def _count(number: int | None, noun: str) -> str:
