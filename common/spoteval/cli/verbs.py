@@ -43,6 +43,10 @@ VERBS: dict[str, Verb] = {
     "hold show": Verb("spoteval.cli.hold_show:show", "Every hold, and what lifts it.", "run"),
     "stop": Verb("spoteval.cli.stop:stop", "Hold, stop, wait until it is off.", "run"),
     "start": Verb("spoteval.cli.start:start", "Start by hand, past the restarter.", "run"),
+    "restarter": Verb("", "Which restarter serves an instance.", "run"),
+    "restarter adopt": Verb(
+        "spoteval.cli.restarter:adopt", "This host serves it from now on.", "run"
+    ),
     "pull": Verb(
         "spoteval.cli.pull:pull", "A run from the store into an empty directory.", "after"
     ),
