@@ -8,6 +8,9 @@ import pytest
 from cli_hosts import Hosts, made_hosts
 from spoteval.clock import read_now
 from spoteval.files import touch
+from spoteval.paths import DurablePaths, InstancePaths
+from spoteval.report.holds import HoldsSeen, lines
+from spoteval.report.holds_seen import guest_files, restarter_file
 
 
 @pytest.fixture
@@ -165,18 +168,58 @@ def test_show_explains_each_file_in_one_line(hosts: Hosts) -> None:
         "e",
         "--ensure-stopped",
     )
-    found = [" ".join(line.split()) for line in hosts.restarter("hold", "show").lines]
+    found = hosts.restarter("hold", "show").lines
     assert found == [
         "gpu-1: held",
-        f'restarter "tp 4 -> 8 (ana)", 1 h 30 min old the instance is not started {hosts.instance.hold}',
-        "guest not seen from here the run is not resumed <durable>/spoteval/holds/guest",
-        "keep-alive not seen from here idle-guard leaves the machine on <durable>/spoteval/holds/keep-alive",
-        "kill switch not seen from here end-handler does nothing <durable>/spoteval/holds/kill-switch",
-        (
-            'store "complete" (end-handler) the instance is not started, and stopped 10 min later'
-            " spoteval hold release gpu-1 --id e"
-        ),
+        f"  restarter    HOLD  nothing is started  {hosts.instance.hold}",
+        '                     "tp 4 -> 8 (ana)", 1 h 30 min old; rm lifts it',
+        "  guest        ?     run is not resumed  <durable>/spoteval/holds/guest",
+        "  keep-alive   ?     idle-guard rests    <durable>/spoteval/holds/keep-alive",
+        "  kill switch  ?     end-handler rests   <durable>/spoteval/holds/kill-switch",
+        "  store        HOLD  nothing is started  e",
+        '                     "complete" (end-handler); stopped after 10 min',
+        "                     spoteval hold release gpu-1 --id e",
     ]
+
+
+def test_show_names_the_mirror_that_can_be_removed(hosts: Hosts) -> None:
+    """`rm` of what is listed lifts a hold; while the store is away, its holds are known by their files."""
+    hosts.laptop("hold", "place", "gpu-1", "--reason", "quota", "--id", "rule-1")
+    mirror = hosts.instance.hold.with_name("gpu-1.d") / "rule-1"
+    touch(mirror, "quota (ana)")
+    assert hosts.restarter("hold", "show").lines[-1] == f"                     or rm {mirror}"
+    (hosts.base / "store").rename(hosts.base / "away")
+    away = hosts.restarter("hold", "show")
+    assert away.lines[0] == "gpu-1: held"
+    assert away.lines[-3:] == [
+        "  store        HOLD  nothing is started  rule-1",
+        '                     "quota (ana)"',
+        f"                     rm {mirror}, obeyed once the store is back",
+    ]
+    assert hosts.restarter("hold", "show", "--json").record["mirrors"] == [
+        {"path": str(mirror), "reason": "quota (ana)"}
+    ]
+
+
+def test_what_explains_a_file_fits_on_a_screen() -> None:
+    """With the usual paths and the longest reason that fits, no line is wider than 80 columns."""
+    disk, own = (
+        DurablePaths(Path("/mnt/durable")),
+        InstancePaths(Path("/var/lib/spoteval"), "gpu-1"),
+    )
+    now = read_now()
+    for files in (guest_files(disk, now), guest_files(None, now)):
+        seen = HoldsSeen("gpu-1", (restarter_file(own, now, here=False), *files), ())
+        assert max(map(len, lines(seen))) <= 80
+
+
+def test_release_of_the_file_alone(hosts: Hosts) -> None:
+    """Under the name that lines give it; the store is not needed for that."""
+    hosts.restarter("hold", "place", "--reason", "mine")
+    (hosts.base / "store").rmdir()
+    done = hosts.restarter("hold", "release", "--id", "operator")
+    assert (done.code, done.out) == (0, f"lifted {hosts.instance.hold}\n")
+    assert not hosts.instance.hold.exists()
 
 
 def test_show_on_the_guest(hosts: Hosts) -> None:
@@ -194,8 +237,10 @@ def test_show_on_the_guest(hosts: Hosts) -> None:
         "kill switch": (False, None),
     }
     assert (found["held"], found["store"]) == (False, [])
-    lines = [" ".join(line.split()) for line in hosts.guest("hold", "show").lines]
-    assert lines[2].startswith("guest placed, 1 min old the run is not resumed ")
+    assert hosts.guest("hold", "show").lines[2:4] == [
+        f"  guest        HOLD  run is not resumed  {hosts.disk.guest_hold}",
+        "                     placed, no reason given, 1 min old; rm lifts it",
+    ]
 
 
 def test_show_never_takes_unknown_for_free(hosts: Hosts) -> None:
@@ -206,7 +251,7 @@ def test_show_never_takes_unknown_for_free(hosts: Hosts) -> None:
     (hosts.base / "restarter" / "state" / "holds").rmdir()
     found = hosts.restarter("hold", "show")
     assert found.lines[0] == "gpu-1: held"
-    assert "unreadable, so it holds: " in found.lines[1]
+    assert "unreadable, so it holds: " in found.lines[2]
 
 
 EVIL = "evil\nINJECTED decision=start\x1b[2J\x1b]0;title\x07"

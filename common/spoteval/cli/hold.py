@@ -26,6 +26,9 @@ from spoteval.instance import instance_error
 from spoteval.paths import InstancePaths
 from spoteval.shape import duration_s
 
+FILE_ID = "operator"
+"""The name under which the restarter's touch file stands in lines and events."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wish:
@@ -88,7 +91,7 @@ def place(instance: str | None, on_guest: bool, as_json: bool, **asked: Any) -> 
 
 @click.command()
 @click.argument("instance", required=False)
-@click.option("--id", "hold_id", help="This hold of the store alone.")
+@click.option("--id", "hold_id", help=f"This one alone; {FILE_ID} is the touch file.")
 @json_option
 def release(instance: str | None, hold_id: str | None, as_json: bool) -> None:
     """Lift the holds on INSTANCE, whoever placed them. The guest hold is lifted on the guest, by rm."""
@@ -99,14 +102,11 @@ def release(instance: str | None, hold_id: str | None, as_json: bool) -> None:
             "the guest's key may not write releases. On the restarter host: "
             f"spoteval hold release {name}. The guest hold: rm {disk_of(host.guest).guest_hold}"
         )
-    store = store_of(host)
-    standing = look(store, name).standing
-    if hold_id is not None and hold_id not in standing:
-        raise Refused(f'"{hold_id}": no such hold stands on {name} (spoteval hold show {name})')
-    ids = standing if hold_id is None else (hold_id,)
-    released = release_objects(store, name, ids, who(), read_now().wall)
     paths = InstancePaths(host.paths.state, name)
-    removed = release_files(paths, ids) if host.restarter and hold_id is None else ()
+    file_alone = host.restarter is not None and hold_id == FILE_ID
+    released = () if file_alone else _released(host, name, hold_id)
+    with_files = host.restarter is not None and hold_id in (None, FILE_ID)
+    removed = release_files(paths, released) if with_files else ()
     if as_json:
         say_json({"instance": name, "released": list(released), "removed": list(removed)})
         return
@@ -114,6 +114,16 @@ def release(instance: str | None, hold_id: str | None, as_json: bool) -> None:
         say(f"lifted {what}")
     if not (removed or released):
         say(f"{name}: no hold stands here")
+
+
+def _released(host: Host, name: str, hold_id: str | None) -> tuple[str, ...]:
+    """Release this hold of the store, or all that stand; raises Refused for one that does not."""
+    store = store_of(host)
+    standing = look(store, name).standing
+    if hold_id is not None and hold_id not in standing:
+        raise Refused(f'"{hold_id}": no such hold stands on {name} (spoteval hold show {name})')
+    ids = standing if hold_id is None else (hold_id,)
+    return release_objects(store, name, ids, who(), read_now().wall)
 
 
 def named(host: Host, instance: str | None) -> str:
@@ -134,7 +144,7 @@ def named(host: Host, instance: str | None) -> str:
 
 def _place_file(paths: InstancePaths, wish: Wish) -> dict[str, object]:
     reason = hold_file(paths, wish.text)
-    return {"id": "operator", "strength": "read", "path": str(paths.hold), "reason": reason}
+    return {"id": FILE_ID, "strength": "read", "path": str(paths.hold), "reason": reason}
 
 
 def _place_guest(host: Host, wish: Wish) -> dict[str, object]:

@@ -4,11 +4,10 @@ import click
 
 from spoteval.cli.common import Host, disk_of, store_of, this_host
 from spoteval.cli.hold import named
-from spoteval.cli.output import json_option, say, say_json, table
+from spoteval.cli.output import json_option, say, say_json
 from spoteval.clock import Now, read_now
-from spoteval.paths import InstancePaths
-from spoteval.report.holds import HoldsSeen, rows
-from spoteval.report.holds_seen import guest_files, restarter_file, store_holds
+from spoteval.report.gather import Sight, holds
+from spoteval.report.holds import HoldsSeen, lines
 
 
 @click.command()
@@ -22,13 +21,11 @@ def show(instance: str | None, as_json: bool) -> None:
         say_json(seen.record())
         return
     say(seen.head)
-    say("\n".join(f"  {line}" for line in table(rows(seen))))
+    say("\n".join(lines(seen)))
 
 
 def holds_seen(host: Host, instance: str, now: Now) -> HoldsSeen:
     """What this host can see. Raises Refused where the guest's disk is not proved."""
     disk = disk_of(host.guest) if host.guest else None
-    own = restarter_file(InstancePaths(host.paths.state, instance), now, host.restarter is not None)
-    return HoldsSeen(
-        instance, (own, *guest_files(disk, now)), store_holds(store_of(host), instance)
-    )
+    serves = host.restarter is not None
+    return holds(Sight(host.paths, store_of(host), instance, disk, serves=serves), now)

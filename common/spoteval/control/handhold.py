@@ -51,7 +51,5 @@ def release_objects(
 def release_files(paths: InstancePaths, ids: Iterable[str]) -> tuple[str, ...]:
     """Remove the touch file and the mirrors of these holds; returns what was removed."""
     mirrors = paths.hold.with_name(f"{paths.hold.name}.d")
-    names = {safe(hold_id) for hold_id in ids}
-    found = sorted(mirrors.iterdir()) if mirrors.is_dir() else []
-    own = [path for path in found if path.name in names]
+    own = sorted(mirrors / safe(hold_id) for hold_id in ids)
     return tuple(str(path) for path in (paths.hold, *own) if remove(path))

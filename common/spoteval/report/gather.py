@@ -13,7 +13,7 @@ from spoteval.placement.spend import spend
 from spoteval.placement.stages import restarts
 from spoteval.report.agents import AGENTS, is_running
 from spoteval.report.holds import HoldsSeen
-from spoteval.report.holds_seen import guest_files, restarter_file, store_holds
+from spoteval.report.holds_seen import guest_files, mirror_files, restarter_file, store_holds
 from spoteval.report.host_facts import (
     RestarterFacts,
     decision_files,
@@ -77,7 +77,8 @@ def holds(sight: Sight, now: Now) -> HoldsSeen:
     """The holds that can be seen from here."""
     own = restarter_file(sight.own, now, sight.serves)
     files = (own, *guest_files(sight.disk, now))
-    return HoldsSeen(sight.instance, files, store_holds(sight.store, sight.instance))
+    mirrors = mirror_files(sight.own, sight.serves)
+    return HoldsSeen(sight.instance, files, store_holds(sight.store, sight.instance), mirrors)
 
 
 def events(sight: Sight, now: Now) -> tuple[Event, ...]:

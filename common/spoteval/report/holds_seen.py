@@ -7,7 +7,7 @@ from spoteval.control.holds import fetch, look
 from spoteval.files import read_text
 from spoteval.hold import Hold
 from spoteval.paths import DurablePaths, InstancePaths
-from spoteval.report.holds import GUEST, KEEP_ALIVE, KILL_SWITCH, RESTARTER, FileHold
+from spoteval.report.holds import GUEST, KEEP_ALIVE, KILL_SWITCH, RESTARTER, FileHold, Mirror
 from spoteval.shape import Reading, Unreadable
 from spoteval.store.contract import Store, StoreError
 
@@ -20,6 +20,15 @@ def restarter_file(paths: InstancePaths, now: Now, here: bool) -> FileHold:
         why = Unreadable(f"{paths.hold.parent}: no such directory")
         return FileHold(RESTARTER, str(paths.hold), why)
     return _file(RESTARTER, paths.hold, now)
+
+
+def mirror_files(paths: InstancePaths, here: bool) -> tuple[Mirror, ...]:
+    """The files of the store's holds, by name; none where the folder is absent. Raises OSError."""
+    folder = paths.hold.with_name(f"{paths.instance}.d")
+    if not here or not folder.is_dir():
+        return ()
+    found = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    return tuple(Mirror(path.name, str(path), read_text(path)) for path in found)
 
 
 def guest_files(disk: DurablePaths | None, now: Now) -> tuple[FileHold, ...]:
