@@ -1,6 +1,9 @@
 """The adapter `directory`: any program whose episodes are directories."""
 
 import json
+import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -188,6 +191,29 @@ def test_a_damaged_list_is_named(tmp_path: Path, text: str) -> None:
     found = Directory().survey(RUN, tmp_path)
     assert found.intended is None
     assert "intended.json" in found.unreadable[0]
+
+
+@pytest.fixture
+def unblocked() -> Iterator[None]:
+    """A test that would wait for ever fails after some seconds."""
+
+    def fail(signum: int, frame: object) -> None:  # noqa: ARG001 - the handler's signature
+        raise AssertionError("blocked")
+
+    signal.signal(signal.SIGALRM, fail)
+    signal.alarm(20)
+    yield
+    signal.alarm(0)
+
+
+@pytest.mark.usefixtures("unblocked")
+@pytest.mark.parametrize("name", ["episodes/1/episode.json", "intended.json"])
+def test_a_pipe_in_the_place_of_a_file_blocks_nobody(tmp_path: Path, name: str) -> None:
+    """An episode has a shell: what is no plain file is not opened, and is named."""
+    episode(tmp_path, "1")
+    os.mkfifo(tmp_path / name)
+    found = Directory().survey(RUN, tmp_path)
+    assert found.unreadable == (f"{tmp_path / name}: not a plain file",)
 
 
 def test_without_list_and_count_nothing_is_intended_yet(tmp_path: Path) -> None:

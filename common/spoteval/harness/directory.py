@@ -100,7 +100,7 @@ def _attempt(path: Path, number: int) -> Reading[Attempt]:
     key = path.name
     done = path / DONE
     try:
-        data = done.read_bytes() if done.exists() else b""
+        data = _plain(done)
         if not data:  # a program that writes it in place makes it empty first
             return Attempt(key, _native(key, number), None, number, parts=_parts(path))
         value = json.loads(data)
@@ -138,16 +138,28 @@ def _set_aside(work: Path) -> Iterator[Attempt]:
             yield Attempt(episode.name, native, cut, number, parts=_parts(path))
 
 
+def _plain(path: Path) -> bytes | None:
+    """What is in a file, None where it is absent. An episode may have made a pipe: to open it would block."""
+    try:
+        is_plain = S_ISREG(path.lstat().st_mode)
+    except FileNotFoundError:
+        return None
+    if not is_plain:
+        raise ValueError("not a plain file")
+    return path.read_bytes()
+
+
 def _intended(run: RunRecord, work: Path) -> Reading[tuple[str, ...] | None]:
     """The keys in `work/intended.json`; without it, `expected = 24` means the directories `1` to `24`."""
     path = work / "intended.json"
     try:
-        keys = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        count = run.plan.expected
-        return None if count is None else tuple(str(number) for number in range(1, count + 1))
+        data = _plain(path)
+        keys = json.loads(data) if data is not None else None
     except (OSError, ValueError) as error:
         return Unreadable(f"{path}: {error}")
+    if data is None:
+        count = run.plan.expected
+        return None if count is None else tuple(str(number) for number in range(1, count + 1))
     if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
         return Unreadable(f"{path}: not a list of keys")
     return tuple(keys)
