@@ -197,7 +197,7 @@ def test_a_damaged_list_is_named(tmp_path: Path, text: str) -> None:
 def unblocked() -> Iterator[None]:
     """A test that would wait for ever fails after some seconds."""
 
-    def fail(signum: int, frame: object) -> None:  # noqa: ARG001 - the handler's signature
+    def fail(signum: int, frame: object) -> None:
         raise AssertionError("blocked")
 
     signal.signal(signal.SIGALRM, fail)
