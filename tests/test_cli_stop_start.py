@@ -11,13 +11,18 @@ from fake_provider import FakeProvider, no_patience
 from spoteval.clock import Now, read_now
 from spoteval.control.byhand import is_off, watch
 from spoteval.control.enders import Ender, enders
+from spoteval.control.eventlog import log_event
 from spoteval.event import Event, events_from
-from spoteval.files import read_lines, touch
+from spoteval.files import held, read_lines, touch
 from spoteval.loop import Wake
 from spoteval.provider.contract import Reply, State
 from spoteval.shape import Unreadable
 
 S = State
+_NOT_OFF = (
+    "gpu-1 is not off 0 s after its stop was asked for (RUNNING): held, and it may be billed;"
+    " look at the provider"
+)
 
 
 @pytest.fixture
@@ -52,7 +57,7 @@ def test_stop_holds_first_and_says_stopped_last(
     assert done.code == 0
     assert done.err.splitlines() == [
         f'held: {hosts.instance.hold} "tp 4 -> 8 (ana)", read back',
-        "stop asked: accepted",
+        "stop asked: accepted; ^C leaves hold and stop as they are",
         "STOPPED, not billed, after 0 s",
     ]
     assert done.out == "to go on: spoteval hold release gpu-1\n"
@@ -107,13 +112,30 @@ def test_a_stop_that_does_not_come_keeps_the_hold(
     done = hosts.restarter("stop", "--reason", "x")
     assert done.code == 1
     assert done.err.splitlines()[1:] == [
-        "stop asked: auth: 403",
-        (
-            "stop: gpu-1 is not off after 0 s (RUNNING); the hold stands, look at the provider"
-            " (again: spoteval stop gpu-1)"
-        ),
+        "stop asked: auth: 403; ^C leaves hold and stop as they are",
+        f"<4>needs you: gpu-1: {_NOT_OFF}",
+        f"stop: {_NOT_OFF} (again: spoteval stop gpu-1)",
     ]
+    assert "STOPPED" not in done.err
     assert hosts.instance.hold.exists()
+
+
+def test_a_stop_that_does_not_come_is_a_line_in_status(
+    hosts: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until the instance is off, status asks for a person."""
+    with_provider(monkeypatch, FakeProvider([S.RUNNING]))
+    monkeypatch.setattr("spoteval.cli.stop.WITHIN_S", 0.0)
+    hosts.restarter("stop", "--reason", "x")
+    with held(hosts.instance.state_root / "restarter.lock"):
+        found = hosts.restarter("status", "--json")
+        assert (found.code, found.record["second_line"]) == (
+            1,
+            f"needs you: {_NOT_OFF} → spoteval stop gpu-1",
+        )
+        off = Event(read_now().wall, "stopped", "restarter", "gpu-1", reason="user")
+        log_event(hosts.instance.events, off)
+        assert hosts.restarter("status").code == 0
 
 
 def test_no_resume_without_ssh_does_nothing(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,6 +172,10 @@ def test_no_resume_places_the_guest_hold_between_hold_and_stop(
     done = hosts.restarter("stop", "gpu-1", "--reason", "tp 4 -> 8", "--no-resume", PATH=path)
     assert done.code == 0
     assert done.err.splitlines()[1] == "guest hold: eval@10.0.0.7"
+    assert done.out == (
+        "to go on: spoteval hold release gpu-1, and on the guest: rm"
+        " /mnt/durable/spoteval/holds/guest\n"
+    )
     assert (hosts.base / "said").read_text().splitlines()[-2:] == [
         "eval@10.0.0.7",
         "sudo spoteval hold place --guest --reason 'tp 4 -> 8' --by ana",
@@ -208,6 +234,8 @@ def test_stop_on_the_guest_needs_its_hold(hosts: Hosts) -> None:
     (hosts.base / "store").rmdir()
     done = hosts.guest("stop", "--reason", "x")
     assert done.code == 1
+    assert done.err.startswith("stop: the restarter hold cannot be proved: file://")
+    assert done.err.endswith(". Nothing was stopped (on the restarter host: spoteval stop gpu-1)\n")
     assert sorted(path.name for path in (hosts.base / "node" / "run").iterdir()) == ["session"]
     assert not hosts.disk.guest_hold.exists()
 

@@ -17,6 +17,7 @@ from spoteval.control.byhand import (
     answered,
     is_off,
     record_call,
+    report_on,
     watch,
 )
 from spoteval.control.guest_by_ssh import place_guest_hold
@@ -57,7 +58,8 @@ def stop(instance: str | None, reason: str, no_resume: bool, as_json: bool) -> N
     if as_json:
         say_json(done)
     else:
-        say(f"to go on: spoteval hold release {done['instance']}")
+        lift = f", and on the guest: rm {GUEST_HOLD}" if host.restarter and no_resume else ""
+        say(f"to go on: spoteval hold release {done['instance']}{lift}")
 
 
 def _stop_there(
@@ -71,11 +73,12 @@ def _stop_there(
     if ssh is not None:
         step(f"guest hold: {place_guest_hold(ssh, reason, who())}")
     record_call(paths, MANUAL_STOP, read_now(), reason)
-    step(f"stop asked: {answered(provider.stop(CALL_S))}")
+    step(f"stop asked: {answered(provider.stop(CALL_S))}; ^C leaves hold and stop as they are")
     with patience() as waiting:
         every_s = min(config.poll.in_motion_s, _LOOK_EVERY_S)
         seen = watch(provider, is_off, WITHIN_S, every_s, waiting, read_now)
-    _refuse_on(settings.name, seen)
+    if not seen.reached:
+        raise Failed(report_on(paths, seen, read_now()))
     step(f"STOPPED{_billed(seen)} after {seen.took_s:.0f} s")
     return {
         "instance": settings.name,
@@ -98,14 +101,6 @@ def _ssh(settings: InstanceSettings) -> str:
     return target
 
 
-def _refuse_on(instance: str, seen: Watched) -> None:
-    if not seen.reached:
-        raise Failed(
-            f"{instance} is not off after {seen.took_s:.0f} s ({seen.word}); the hold stands,"
-            f" look at the provider (again: spoteval stop {instance})"
-        )
-
-
 def _billed(seen: Watched) -> str:
     billed = seen.last.billed if isinstance(seen.last, Observation) else None
-    return ", not billed," if billed is False else ""
+    return ", not billed," if billed is False else ", billed or not is not known,"

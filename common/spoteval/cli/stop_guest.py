@@ -19,6 +19,7 @@ from spoteval.interruption import OPERATOR
 from spoteval.loop import Waiting
 from spoteval.machine.session import this_session
 from spoteval.paths import DurablePaths
+from spoteval.store.contract import StoreError
 
 STOP_AFTER_S = 600.0
 """The restarter stops the machine itself where the steps below have not done it by then."""
@@ -30,13 +31,13 @@ def stop_here(
 ) -> dict[str, object]:
     """Hold proved, guest hold if asked, the run's own stop, a last pass, power off.
 
-    Raises StoreError where the hold cannot be proved: then nothing was stopped.
+    Raises Failed where the hold cannot be proved: then nothing was stopped.
     """
     if instance not in (None, config.instance):
         raise Refused(f'"{instance}": this guest is "{config.instance}" and stops no other')
     disk = disk_of(config)
     hold = _hold(config.instance, reason, no_resume)
-    strength = hold_object(store_of(host), hold, may_list=False)
+    strength = _proved(host, hold)
     step(f"held: {hold.id} ({strength}), and stopped by the restarter if this fails")
     _say_so(host, disk, hold, strength)
     if no_resume:
@@ -54,6 +55,17 @@ def stop_here(
         "guest_hold": no_resume,
         "power": "off asked",
     }
+
+
+def _proved(host: Host, hold: Hold) -> str:
+    """The strength of the proof. A machine that goes off without its hold is started again within a minute."""
+    try:
+        return hold_object(store_of(host), hold, may_list=False)
+    except StoreError as error:
+        raise Failed(
+            f"the restarter hold cannot be proved: {error}. Nothing was stopped"
+            f" (on the restarter host: spoteval stop {hold.instance})"
+        ) from error
 
 
 def _hold(instance: str, reason: str, no_resume: bool) -> Hold:

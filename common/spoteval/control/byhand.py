@@ -8,7 +8,7 @@ from spoteval.config.shared import Money
 from spoteval.control.eventlog import log_event
 from spoteval.control.holds import look
 from spoteval.control.refused import Refused
-from spoteval.event import Event
+from spoteval.event import NEEDS_YOU, Event
 from spoteval.files import read_text
 from spoteval.loop import Waiting
 from spoteval.paths import InstancePaths
@@ -114,6 +114,19 @@ def record_call(
         price=price.record() if isinstance(price, Price) else None,
     )
     log_event(paths.events, event)
+
+
+def report_on(paths: InstancePaths, seen: Watched, now: Now) -> str:
+    """Put on record that a stop by hand did not come; returns what to say of it. Raises OSError."""
+    text = (
+        f"{paths.instance} is not off {seen.took_s:.0f} s after its stop was asked for ({seen.word}):"
+        " held, and it may be billed; look at the provider"
+    )
+    again = f"spoteval stop {paths.instance}"
+    detail = {"command": again, "took_s": round(seen.took_s, 1), "state": seen.word}
+    event = Event(now.wall, NEEDS_YOU, "operator", paths.instance, reason=text, detail=detail)
+    log_event(paths.events, event)
+    return f"{text} (again: {again})"
 
 
 def answered(reply: Reply) -> str:

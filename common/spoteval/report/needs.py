@@ -9,6 +9,7 @@ from spoteval.event import NEEDS_YOU, Event
 from spoteval.line import flat
 
 FOLLOWER = "publication-follower"
+OPERATOR = "operator"
 _RESTARTER = "restarter"
 _GUEST_WENT_ON = frozenset(
     ["booted", "held", "healthy", "run-started", "first-episode", "end", "end-stop", "run-stopped"]
@@ -31,8 +32,9 @@ class Need:
 def open_needs(events: Iterable[Event], unpublished: int | None) -> tuple[Need, ...]:
     """Every report that nothing has overtaken, oldest first; the same words count once, since they were first said.
 
-    The restarter's is over with its next other event, an agent's when the guest went on, the follower's when nothing
-    is left to publish (`unpublished` None: unknown, so it stands).
+    The restarter's is over with its next other event, that of a person's own stop when the instance is off or the
+    hold is gone, an agent's when the guest went on, the follower's when nothing is left to publish (`unpublished`
+    None: unknown, so it stands).
     """
     found: dict[tuple[str, str], Need] = {}
     for event in sorted(events, key=lambda item: item.at):
@@ -52,4 +54,6 @@ def _overtaken(source: str, event: Event) -> bool:
         return event.source == _RESTARTER
     if source == FOLLOWER:
         return False
+    if source == OPERATOR:
+        return event.kind in ("stopped", "hold-gone")
     return event.source != _RESTARTER and event.kind in _GUEST_WENT_ON
