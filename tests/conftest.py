@@ -1,5 +1,6 @@
 """What every test gets: the guard against undeclared effects, and crash points."""
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -41,3 +42,16 @@ def guard() -> Iterator[Guard]:
 def crash_points() -> CrashPoints:
     """Of session scope, so that hypothesis may use it: it remembers nothing between contexts."""
     return CrashPoints()
+
+
+@pytest.fixture
+def unblocked() -> Iterator[None]:
+    """A test that would wait for ever fails after some seconds."""
+
+    def fail(signum: int, frame: object) -> None:
+        raise AssertionError("blocked")
+
+    signal.signal(signal.SIGALRM, fail)
+    signal.alarm(20)
+    yield
+    signal.alarm(0)

@@ -2,8 +2,6 @@
 
 import json
 import os
-import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -191,19 +189,6 @@ def test_a_damaged_list_is_named(tmp_path: Path, text: str) -> None:
     found = Directory().survey(RUN, tmp_path)
     assert found.intended is None
     assert "intended.json" in found.unreadable[0]
-
-
-@pytest.fixture
-def unblocked() -> Iterator[None]:
-    """A test that would wait for ever fails after some seconds."""
-
-    def fail(signum: int, frame: object) -> None:
-        raise AssertionError("blocked")
-
-    signal.signal(signal.SIGALRM, fail)
-    signal.alarm(20)
-    yield
-    signal.alarm(0)
 
 
 @pytest.mark.usefixtures("unblocked")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
+from stat import S_ISREG
 
 from spoteval.files import sync_directory
 from spoteval.store.contract import Put, Store
@@ -13,6 +14,10 @@ from spoteval_agents.publication_follower.work import Blob, Ident
 
 IN_MEMORY_BYTES = 64_000_000
 """A file up to this size is sent from the very bytes that were hashed."""
+
+
+# An episode may put a link or a pipe in the place of its file: the one is not followed, the other not waited for.
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Changed(Exception):
@@ -48,9 +53,10 @@ def take(path: Path, top: Path, read: Callable[[], bytes] | None = None) -> Evid
     """
     if not path.parent.resolve().is_relative_to(top.resolve()):
         raise ValueError(f"{path}: leads out of {top}")
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
+    with os.fdopen(os.open(path, _FLAGS), "rb") as file:
         before = os.fstat(file.fileno())
+        if not S_ISREG(before.st_mode):
+            raise ValueError(f"{path}: not a plain file")
         os.fsync(file.fileno())
         sync_names(path.parent, top)
         data, blob = _read(file, before.st_size) if read is None else _of(read())

@@ -1,8 +1,10 @@
 """Copies of files of any size: in slices, and given up when there is no time left."""
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
+from stat import S_ISREG
 
 from spoteval.files.step import step
 from spoteval.files.whole import sync_directory
@@ -33,8 +35,10 @@ def copy_file(source: Path, target: Path, go_on: Callable[[], bool]) -> bool:
 
 def _copied(source: Path, temporary: Path, go_on: Callable[[], bool]) -> bool:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    reader = os.open(source, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    reader = os.open(source, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
+        if not S_ISREG(os.fstat(reader).st_mode):  # a pipe would be waited for
+            raise OSError(errno.EINVAL, "not a plain file", str(source))
         writer = os.open(temporary, flags, 0o644)
         try:
             return _poured(reader, writer, go_on)
