@@ -30,7 +30,7 @@ from spoteval_agents.shutdown_hook.work import Work
 
 FOLLOWER_UNIT = "spoteval-publication-follower.service"
 QUICK_S, LEAST_S = 0.5, 0.1
-_LAST_WORD_S = 0.05  # a step ends so long before its bound, or its word is lost
+_LAST_WORD_S = 0.1  # a step ends so long before its bound, or its word is lost
 _LOOK_EVERY_S = 0.05
 _UNKNOWN_HARNESS = (StopStep(SIGTERM, 1.0),)
 

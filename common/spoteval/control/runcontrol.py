@@ -83,9 +83,10 @@ def told_once(
         process.send(first, signum)
     while True:
         left = members.members(unit)
-        if isinstance(left, Unreadable) or not left or clock().mono_s - began_s >= within_s:
+        rest_s = began_s + within_s - clock().mono_s
+        if isinstance(left, Unreadable) or not left or rest_s <= 0:
             return left if isinstance(left, Unreadable) else len(left)
-        pause(_LOOK_EVERY_S)
+        pause(min(_LOOK_EVERY_S, rest_s))
 
 
 def killed(
