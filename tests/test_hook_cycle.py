@@ -381,10 +381,13 @@ def test_a_hook_that_is_started_again_remembers_by_the_disk(guest: Guest) -> Non
 def test_a_restart_that_was_killed_before_its_word_is_closed_at_the_next_start(
     guest: Guest,
 ) -> None:
-    """The session went on: it was no interruption."""
+    """The session went on, so it was no interruption; not while the machine is going down."""
     hook = guest.hook()
     guest.cycle(hook, terminated=True)
     (guest.run.interruptions / ID / "closed.json").unlink()
+    guest.hook()
+    assert only(guest).closed is None
+    guest.stopping = False
     guest.hook()
     assert only(guest).cause == "not-an-interruption"
 
@@ -421,7 +424,9 @@ def test_a_crash_at_each_write_leaves_a_readable_state(
         found = interruptions(guest.run)
         assert all(not item.closed_unreadable for item in found.values())
         assert len(found) <= 1
+        guest.stopping = False
         again = guest.hook()
+        guest.stopping = True
         guest.cycle(again, terminated=not by_notice)
         found = interruptions(guest.run)
         assert len(found) == 1 or not by_notice

@@ -80,7 +80,9 @@ class Hook:
             return
         self.state = recalled(target, self.session, self.host.draining.exists())
         found = unfinished(target, self.session)
-        if found is not None and found.opened.source == SHUTDOWN:
+        if found is None or found.opened.source != SHUTDOWN:
+            return
+        if self.sources.stopping(ASK_WITHIN_S) is not True:
             # The session went on after it: its hook was killed while our unit was restarted.
             opened = replace(found.opened, at=now.mark)
             Work(self.world, target, opened).close(NOT_AN_INTERRUPTION)
