@@ -122,6 +122,10 @@ def test_on_the_restarter_host_from_its_files_and_the_store(hosts: Hosts) -> Non
     assert found["spent"]["starts"] == 1
     assert found["spent"]["low"] == pytest.approx(31 / 60 * 6.0, abs=0.02)
     assert found["spent"]["high"] == pytest.approx(33 / 60 * 6.0, abs=0.02)
+    assert found["published"]["withheld"] is None
+    assert found["published"]["last_pass_s"] == pytest.approx(5.0, abs=3.0)
+    assert found["done"]["unknown"] == "not before 10 episodes are finished"
+    assert [piece["cell"] for piece in found["night"]] == ["·", "!", "·", "▒", "█"]
 
 
 def test_on_a_laptop_from_the_store_alone(hosts: Hosts) -> None:
@@ -130,7 +134,7 @@ def test_on_a_laptop_from_the_store_alone(hosts: Hosts) -> None:
     lines = _plain(hosts.laptop("status").lines)
     assert lines[0].startswith("q3 exploratory gpu-1 state not seen ")
     assert lines[3] == "episodes 1 finished · 2 in flight · 1 to go 25 % of 4"
-    assert "published 0 of 1" in lines
+    assert "published 0 of 1 · last pass 5 s ago · withheld not measured yet" in lines
     assert hosts.laptop("status", "q4").err.startswith('status: "q4": no such run in file://')
 
 
@@ -167,7 +171,7 @@ def test_a_damaged_record_needs_a_person(hosts: Hosts) -> None:
     hosts.disk.run("q3").record.write_bytes(b'{"format": 1, "na')
     done = hosts.guest("status")
     assert done.code == 1
-    assert "run.json: damaged" in done.lines[1]
+    assert "run.json: damaged" in " ".join(" ".join(done.lines[1:4]).split())
 
 
 def test_a_guest_without_agents_needs_a_person(tmp_path: Path) -> None:
@@ -202,9 +206,50 @@ def test_what_the_restarter_waits_for(hosts: Hosts) -> None:
     """Its decision and its sentence."""
     log = DecisionLog(hosts.instance.decisions)
     log.write(Decision("backoff", {"instance": "gpu-1"}, "no capacity twice"), read_now())
-    assert hosts.restarter("status", "--json").record["second_line"] == (
-        "waiting: backoff: no capacity twice"
+    with held(hosts.instance.state_root / "restarter.lock"):
+        found = hosts.restarter("status", "--json")
+    assert found.record["second_line"] == "waiting: backoff: no capacity twice"
+    assert found.code == 0
+
+
+def test_a_restarter_that_does_not_run_needs_a_person(hosts: Hosts) -> None:
+    """On its host nothing is started without it, whatever its files say; elsewhere nobody can know."""
+    restarter_knows(hosts)
+    publish(hosts)
+    done = hosts.restarter("status")
+    assert done.code == 1
+    assert " ".join(" ".join(done.lines[1:3]).split()) == (
+        "needs you: the restarter does not run here: nothing is started"
+        " → systemctl enable --now spoteval-restarter"
     )
+    assert hosts.laptop("status").code == 0
+
+
+def test_a_rule_that_holds_needs_a_person(hosts: Hosts) -> None:
+    """Nothing goes on until somebody lifts it; a person's own hold is only waited under."""
+    with held(hosts.instance.state_root / "restarter.lock"):
+        hosts.laptop("hold", "place", "gpu-1", "--reason", "tp 4 -> 8")
+        assert hosts.restarter("status").code == 0
+        words = ("--reason", "45 min of failed starts", "--by", "restarter", "--id", "rule-1")
+        hosts.laptop("hold", "place", "gpu-1", *words)
+        found = hosts.restarter("status", "--json")
+    assert (found.code, found.record["second_line"]) == (
+        1,
+        "needs you: held by rule: 45 min of failed starts → spoteval hold release gpu-1",
+    )
+
+
+def test_the_provider_is_never_asked(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not by status, wherever it is typed."""
+    publish(hosts)
+    restarter_knows(hosts)
+
+    def asked(kind: str, table: object) -> None:
+        raise AssertionError(f"{kind} was opened")
+
+    monkeypatch.setattr("spoteval.provider.open.open_provider", asked)
+    for host in (hosts.guest, hosts.restarter, hosts.laptop):
+        assert host("status").out
 
 
 def test_a_store_that_is_away_leaves_gaps(hosts: Hosts) -> None:
@@ -213,7 +258,7 @@ def test_a_store_that_is_away_leaves_gaps(hosts: Hosts) -> None:
     done = hosts.guest("status")
     assert done.code == 0
     assert _plain(done.lines)[3] == "episodes 1 finished · 3 to go 25 % of 4"
-    assert done.lines[-1].strip().startswith("store not readable here: file://")
+    assert "store not readable here: file://" in " ".join(" ".join(done.lines[-4:]).split())
 
 
 def test_events_of_both_hosts_in_one_order(hosts: Hosts) -> None:

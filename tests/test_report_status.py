@@ -12,8 +12,9 @@ from spoteval.event import NEEDS_YOU, Event
 from spoteval.hold import Hold
 from spoteval.placement.spend import Spend
 from spoteval.placement.stages import Restart
+from spoteval.report.eta import Eta
 from spoteval.report.holds import GUEST, KEEP_ALIVE, KILL_SWITCH, RESTARTER, FileHold, HoldsSeen
-from spoteval.report.needs import Need, open_needs
+from spoteval.report.needs import Need, held_needs, open_needs
 from spoteval.report.status import STALE_GUEST_S, STALE_RESTARTER_S, Source, Status
 from spoteval.report.status_lines import bar, screen
 from spoteval.report.timeline import Piece
@@ -68,7 +69,9 @@ STATUS = Status(
     state_s=5100.0,
     progress=_progress(),
     in_flight=16,
+    eta=Eta(NOW + timedelta(hours=19.8), NOW + timedelta(hours=34.8)),
     published=212,
+    passed_s=38.0,
     preemptions=5,
     capacity_failures=1,
     pieces=_pieces(),
@@ -84,14 +87,14 @@ swe-lite-q3  exploratory  gpu-1  RUNNING 1 h 25 min         Wed 02 Dec 07:12 UTC
   ok, nothing needs you                  facts: guest 38 s old, restarter 12 s
 
   episodes   212 finished · 16 in flight · 272 to go                 42 % of 500
-             ████████████████▓░░░░░░░░░░░░░░░░░░░░░░
-             deadline Fri 08:00: in 2 d
+             ████████████████▓░░░░░░░░░░░░░░░░░░░░░░  done Thu 03:00–18:00
+             deadline Fri 08:00: 14–29 h to spare
   classes    completed 207 · model failure 2 · harness error 3 · interrupted 0
   attempts   212 ended · 80 cut by 5 preemptions (27 %) · fresh budget
   night      ████████████×···▒▒▒█████████████████
              20    22    00     02    04     06   █ work  ▒ restart  · off
   restarts   5 · median 24 min, of it server start 14 · 1 capacity failure
-  published  212 of 212
+  published  212 of 212 · last pass 38 s ago · withheld not measured yet
   spent      219–226 USD · 1.03–1.07 per episode · now 11.60 USD/h
   holds      restarter none · guest none · keep-alive none · kill switch none"""
 
@@ -125,9 +128,12 @@ def test_stale_facts_are_said_to_be_stale() -> None:
             guest=Source(guest_s, stale_s=STALE_GUEST_S),
             restarter=Source(restarter_s, stale_s=STALE_RESTARTER_S),
         )
-        head = screen(old)[:3]
-        assert ("last seen RUNNING 1 h 25 min" in head[0]) is stale
-        assert ("  facts: guest STALE, 11 min old, restarter STALE, 1 h 5 min" in head) is stale
+        lines = screen(old)
+        assert max(map(len, lines)) <= 80
+        assert ("last seen RUNNING 1 h 5 min ago" in lines[0]) is stale
+        assert ("  facts: guest STALE, 11 min old, restarter STALE, 1 h 5 min" in lines) is stale
+        assert any("16 in flight 11 min ago" in line for line in lines) is stale
+        assert any("now 11.60 USD/h" in line for line in lines) is not stale
         assert old.record()["facts"] == {
             "guest": {"age_s": guest_s, "here": False, "stale": stale},
             "restarter": {"age_s": restarter_s, "here": False, "stale": stale},
@@ -155,14 +161,31 @@ def test_before_the_first_start() -> None:
     assert not any(line.startswith("  classes") for line in lines)
 
 
+def test_a_date_that_nobody_knows() -> None:
+    """Said behind the bar, and the deadline is told from now."""
+    lines = screen(replace(STATUS, eta=Unreadable("not before 10 episodes are finished")))
+    assert lines[4].endswith("░  done: not measured yet")
+    assert lines[5] == "             deadline Fri 08:00: in 2 d"
+    assert screen(replace(STATUS, eta=None))[4].endswith("░")
+
+
+def test_what_is_long_is_folded() -> None:
+    """No line is wider than 80 columns, and no word is cut."""
+    need = Need(NOW, "publication stuck 15 min: " + "403 AccessDenied " * 6, "spoteval check")
+    hold = Hold("rule-1", "gpu-1", "why " * 40, "restarter", NOW)
+    run = replace(_run(), name="r" * 64)
+    seen = HoldsSeen("gpu-1", (replace(FILES[0], text="word " * 30), *FILES[1:]), (hold,))
+    lines = screen(replace(STATUS, run=run, needs=(need, need), holds=seen))
+    assert max(map(len, lines)) <= 80
+    assert sum("r" * 64 in line for line in lines) == 1
+
+
 def test_the_deadline_passes() -> None:
     """At the deadline it is now, a minute later it has passed."""
     for minutes, text in ((0, "in 0 s"), (-1, "passed 1 min ago")):
         run = _run(deadline=NOW + timedelta(minutes=minutes))
-        assert (
-            screen(replace(STATUS, run=run))[5]
-            == f"             deadline Wed {run.plan.deadline:%H:%M}: {text}"
-        )
+        late = replace(STATUS, run=run, eta=Unreadable("held"))
+        assert screen(late)[5] == f"             deadline Wed {run.plan.deadline:%H:%M}: {text}"
 
 
 def test_holds_are_shown_with_their_reasons() -> None:
@@ -233,6 +256,33 @@ def test_a_need_is_open_until_something_overtakes_it() -> None:
     assert len(open_needs([gate, told(11, "running")], None)) == 1
     went_on = replace(told(12, "run-started"), source="boot-resume")
     assert open_needs([gate, went_on], None) == ()
+
+
+def test_a_need_with_a_topic_is_open_until_it_is_cleared() -> None:
+    """Other events of the restarter do not end it, nor does the clearing of another topic."""
+    store = replace(_need(10, "restarter", "no start"), detail={"topic": "store", "command": "x"})
+    other = replace(told(12, "cleared"), detail={"topic": "provider"})
+    assert [need.command for need in open_needs([store, told(11, "running"), other], None)] == ["x"]
+    assert open_needs([store, replace(other, detail={"topic": "store"})], None) == ()
+
+
+def test_a_hold_that_no_person_placed_needs_one() -> None:
+    """A rule's always, an idle machine's while its run is not over; a person's and the end's do not."""
+    holds = [
+        Hold(name, "gpu-1", "why", by, NOW)
+        for name, by in (
+            ("rule-1", "restarter"),
+            ("idle-1", "idle-guard"),
+            ("end-1", "end-handler"),
+            ("operator-1", "ana"),
+        )
+    ]
+    found = held_needs("gpu-1", holds, over=False, now=NOW)
+    assert [(need.text, need.command) for need in found] == [
+        ("held by rule: why", "spoteval hold release gpu-1"),
+        ("held by idle-guard: why", "spoteval hold release gpu-1"),
+    ]
+    assert len(held_needs("gpu-1", holds, over=True, now=NOW)) == 1
 
 
 def test_a_stuck_publication_is_open_while_something_is_unpublished() -> None:

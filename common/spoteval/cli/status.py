@@ -13,7 +13,7 @@ from spoteval.report.status import Status
 from spoteval.report.status_lines import screen
 
 _CLEAR = "\x1b[H\x1b[2J"
-_AGEING = ("at", "state_s", "facts", "spent")
+_AGEING = ("at", "state_s", "facts", "spent", "done", "night")
 _COLOURS = {"ok": "green", "waiting": "yellow", "needs you": "red"}
 
 
@@ -71,7 +71,8 @@ class _Page:
 
 
 def _lasting(status: Status) -> dict[str, object]:
-    return {key: value for key, value in status.record().items() if key not in _AGEING}
+    found = {key: value for key, value in status.record().items() if key not in _AGEING}
+    return {**found, "published": status.published}
 
 
 def _coloured(status: Status) -> list[str]:

@@ -6,14 +6,21 @@ from dataclasses import dataclass, replace
 from spoteval.clock import Now
 from spoteval.control.boot import recorded_boot
 from spoteval.control.holds import look
-from spoteval.control.runfiles import Progress, active_run
+from spoteval.control.runfiles import active_run
 from spoteval.event import Event
 from spoteval.paths import DurablePaths, HostPaths, InstancePaths
 from spoteval.placement.spend import spend
 from spoteval.placement.stages import restarts
 from spoteval.report.agents import AGENTS, is_running
+from spoteval.report.gather_run import with_run
 from spoteval.report.holds import HoldsSeen
-from spoteval.report.holds_seen import guest_files, mirror_files, restarter_file, store_holds
+from spoteval.report.holds_seen import (
+    file_age_s,
+    guest_files,
+    mirror_files,
+    restarter_file,
+    store_holds,
+)
 from spoteval.report.host_facts import (
     RestarterFacts,
     decision_files,
@@ -21,11 +28,9 @@ from spoteval.report.host_facts import (
     restarter_facts,
     waiting_of,
 )
-from spoteval.report.needs import Need, open_needs
 from spoteval.report.run_facts import RunFacts, boot_events, from_disk, from_store, with_store
 from spoteval.report.status import STALE_GUEST_S, STALE_RESTARTER_S, Source, Status
 from spoteval.report.timeline import pieces
-from spoteval.run import RunRecord
 from spoteval.shape import Unreadable
 from spoteval.store.contract import Store, StoreError
 
@@ -54,6 +59,7 @@ def status(sight: Sight, now: Now) -> Status:
     run = run_facts(sight)
     own = restarter_facts(sight.own, now) if sight.serves else RestarterFacts()
     events = _events(sight, own, run)
+    told = events if sight.serves else tuple(map(_as_stop, events))
     state, state_s = _state(sight, own, events, now)
     known = Status(
         at=now.wall,
@@ -63,14 +69,15 @@ def status(sight: Sight, now: Now) -> Status:
         holds=holds(sight, now),
         state=state,
         state_s=state_s,
-        pieces=pieces(events, now.wall),
-        restarts=restarts(events),
+        pieces=pieces(told, now.wall),
+        restarts=restarts(told),
         spend=spend(own.events, now.wall),
-        preemptions=_count(own.events, "stopped", "preempted") if sight.serves else None,
+        preemptions=_count(told, "stopped", "preempted"),
         capacity_failures=_count(own.events, "capacity-failure") if sight.serves else None,
+        passed_s=_passed_s(sight, run, now),
         waiting=_waiting(sight, own, run),
     )
-    return _with_run(known, run, events)
+    return with_run(known, run, events, serves=sight.serves)
 
 
 def holds(sight: Sight, now: Now) -> HoldsSeen:
@@ -121,6 +128,11 @@ def _events(sight: Sight, own: RestarterFacts, run: RunFacts | None) -> tuple[Ev
     return tuple(sorted((*own.events, *boots, *of_run), key=lambda event: event.at))
 
 
+def _as_stop(event: Event) -> Event:
+    """Where the restarter's events are not seen, the guest's own marker says when it was taken away."""
+    return replace(event, kind="stopped") if event.kind == "interrupted" else event
+
+
 def _state(
     sight: Sight, own: RestarterFacts, events: Iterable[Event], now: Now
 ) -> tuple[str | None, float | None]:
@@ -144,6 +156,15 @@ def _guest(sight: Sight, run: RunFacts | None, now: Now) -> Source:
     return Source(age_s, here=False, stale_s=STALE_GUEST_S)
 
 
+def _passed_s(sight: Sight, run: RunFacts | None, now: Now) -> float | None:
+    """The follower puts a sign of life after a pass; on the guest the note of it lies on the disk."""
+    if sight.disk is not None:
+        return file_age_s(sight.disk.publication / "heartbeat.json", now)
+    if run is None or run.sign is None:
+        return None
+    return max(0.0, (now.wall - run.sign).total_seconds())
+
+
 def _waiting(sight: Sight, own: RestarterFacts, run: RunFacts | None) -> str | None:
     if sight.disk is not None:
         said = [
@@ -155,33 +176,6 @@ def _waiting(sight: Sight, own: RestarterFacts, run: RunFacts | None) -> str | N
     stage = run.stage if run is not None else None
     resuming = own.state == "RUNNING" and stage not in (None, _WORKING_STAGE)
     return f"the guest resumes: {stage}" if resuming else None
-
-
-def _with_run(known: Status, run: RunFacts | None, events: tuple[Event, ...]) -> Status:
-    if run is None:
-        return replace(known, needs=open_needs(events, None))
-    record = run.record if isinstance(run.record, RunRecord) else None
-    progress = run.progress if isinstance(run.progress, Progress) else None
-    known = replace(
-        known,
-        run=record,
-        over=run.over,
-        progress=progress,
-        in_flight=run.in_flight,
-        published=run.published,
-    )
-    finished, published = known.finished, known.published
-    left = None if finished is None or published is None else max(0, finished - published)
-    return replace(known, needs=(*_broken(known, run), *open_needs(events, left)))
-
-
-def _broken(known: Status, run: RunFacts) -> tuple[Need, ...]:
-    """What no agent can mend: records that cannot be read, and agents that do not run."""
-    found = (item.why for item in (run.record, run.progress) if isinstance(item, Unreadable))
-    needs = tuple(Need(known.at, why, "spoteval pull RUN DIR") for why in found)
-    if known.guest.here and known.state is None and not known.over:
-        return (*needs, Need(known.at, "no agent of spoteval runs here", "spoteval check"))
-    return needs
 
 
 def _count(events: Iterable[Event], kind: str, cause: str | None = None) -> int:

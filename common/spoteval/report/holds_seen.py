@@ -57,10 +57,11 @@ def _places(disk: DurablePaths) -> tuple[tuple[str, Path], ...]:
 
 def _file(name: str, path: Path, now: Now) -> FileHold:
     text = read_text(path)
-    return FileHold(name, str(path), text, _age_s(path, now))
+    return FileHold(name, str(path), text, file_age_s(path, now))
 
 
-def _age_s(path: Path, now: Now) -> float | None:
+def file_age_s(path: Path, now: Now) -> float | None:
+    """Seconds since the file was written; None where it is not there."""
     try:
         return max(0.0, now.wall.timestamp() - path.stat().st_mtime)
     except OSError:

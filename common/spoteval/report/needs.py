@@ -1,4 +1,4 @@
-"""What needs a person now, from events: what was said and not overtaken since."""
+"""What needs a person now: what was said and is not over, and holds that no person placed."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,11 +6,13 @@ from datetime import datetime
 
 from spoteval.clock import stamp
 from spoteval.event import NEEDS_YOU, Event
+from spoteval.hold import Hold
 from spoteval.line import flat
 
-FOLLOWER = "publication-follower"
-OPERATOR = "operator"
-_RESTARTER = "restarter"
+FOLLOWER, OPERATOR = "publication-follower", "operator"
+CLEARED = "cleared"
+"""The restarter says with it that what it told a person is over: `topic` names what."""
+_RESTARTER, _IDLE = "restarter", "idle-guard"
 _GUEST_WENT_ON = frozenset(
     ["booted", "held", "healthy", "run-started", "first-episode", "end", "end-stop", "run-stopped"]
 )
@@ -29,31 +31,65 @@ class Need:
         return {"since": stamp(self.since), "text": self.text, "command": self.command}
 
 
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """Who said it, under which topic (None: it has none), in which words."""
+
+    source: str
+    topic: str | None
+    text: str
+
+
 def open_needs(events: Iterable[Event], unpublished: int | None) -> tuple[Need, ...]:
     """Every report that nothing has overtaken, oldest first; the same words count once, since they were first said.
 
-    The restarter's is over with its next other event, that of a person's own stop when the instance is off or the
-    hold is gone, an agent's when the guest went on, the follower's when nothing is left to publish (`unpublished`
-    None: unknown, so it stands).
+    One with a topic is over when its source clears the topic. Others of the restarter are over with its next event,
+    that of a person's own stop when the instance is off or the hold is gone, an agent's when the guest went on, the
+    follower's when nothing is left to publish (`unpublished` None: unknown, so it stands).
     """
-    found: dict[tuple[str, str], Need] = {}
+    found: dict[_Said, Need] = {}
     for event in sorted(events, key=lambda item: item.at):
         if event.kind == NEEDS_YOU:
             text = flat(event.reason or "no reason given")
             need = Need(event.at, text, str(event.detail.get("command", "spoteval events")))
-            found.setdefault((event.source, text), need)
+            found.setdefault(_Said(event.source, _topic(event), text), need)
         else:
-            found = {key: need for key, need in found.items() if not _overtaken(key[0], event)}
+            found = {said: need for said, need in found.items() if not _overtaken(said, event)}
     return tuple(
-        need for (source, _), need in found.items() if not (source == FOLLOWER and unpublished == 0)
+        need for said, need in found.items() if not (said.source == FOLLOWER and unpublished == 0)
     )
 
 
-def _overtaken(source: str, event: Event) -> bool:
-    if source == _RESTARTER:
+def held_needs(instance: str, holds: Iterable[Hold], over: bool, now: datetime) -> tuple[Need, ...]:
+    """Holds by a rule, and by an idle machine whose run is not over: nothing goes on until a person lifts them."""
+    return tuple(
+        Need(
+            hold.at or now,
+            f"held by {_by(hold)}: {flat(hold.reason)}",
+            f"spoteval hold release {instance}",
+        )
+        for hold in holds
+        if hold.by == _RESTARTER or (hold.by == _IDLE and not over)
+    )
+
+
+def _by(hold: Hold) -> str:
+    return "rule" if hold.by == _RESTARTER else hold.by
+
+
+def _topic(event: Event) -> str | None:
+    topic = event.detail.get("topic")
+    return topic if isinstance(topic, str) else None
+
+
+def _overtaken(said: _Said, event: Event) -> bool:
+    if said.topic is not None:
+        cleared = event.kind == CLEARED and _topic(event) == said.topic
+        return cleared and event.source == said.source
+    if said.source == _RESTARTER:
         return event.source == _RESTARTER
-    if source == FOLLOWER:
+    if said.source == FOLLOWER:
         return False
-    if source == OPERATOR:
+    if said.source == OPERATOR:
         return event.kind in ("stopped", "hold-gone")
     return event.source != _RESTARTER and event.kind in _GUEST_WENT_ON

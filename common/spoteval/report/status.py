@@ -9,10 +9,12 @@ from spoteval.control.runfiles import Progress
 from spoteval.episode import Outcome, classify, tally
 from spoteval.placement.spend import Spend
 from spoteval.placement.stages import Restart, medians
+from spoteval.report.eta import Eta
 from spoteval.report.holds import HoldsSeen
 from spoteval.report.needs import Need
 from spoteval.report.timeline import Piece
 from spoteval.run import RunRecord
+from spoteval.shape import Reading, Unreadable
 
 STALE_GUEST_S = 660.0
 """Two heartbeats are five minutes apart at most; a second one and a pass may be late."""
@@ -49,7 +51,10 @@ class Status:
     state_s: float | None = None
     progress: Progress | None = None
     in_flight: int | None = None
+    eta: Reading[Eta] | None = None
     published: int | None = None
+    passed_s: float | None = None
+    """Seconds since the follower's last pass that left a trace."""
     preemptions: int | None = None
     capacity_failures: int | None = None
     pieces: tuple[Piece, ...] = ()
@@ -104,12 +109,27 @@ class Status:
                 "in_flight": self.in_flight,
                 "intended": self.intended,
             },
+            "done": self._done(),
             "classes": dict(self.classes),
             "attempts": self._attempts(),
+            "night": [_piece(piece) for piece in self.pieces],
             "restarts": self._restarts(),
-            "published": self.published,
+            "published": {
+                "episodes": self.published,
+                "last_pass_s": _rounded(self.passed_s),
+                "withheld": None,
+            },
             "spent": _spend(self.spend),
             "holds": self.holds.record(),
+        }
+
+    def _done(self) -> dict[str, object]:
+        deadline = self.run.plan.deadline if self.run else None
+        unknown = self.eta.why if isinstance(self.eta, Unreadable) else None
+        return {
+            **(self.eta.record() if isinstance(self.eta, Eta) else {}),
+            "unknown": unknown,
+            "deadline": stamp(deadline) if deadline is not None else None,
         }
 
     def _attempts(self) -> dict[str, object]:
@@ -127,6 +147,10 @@ class Status:
 
 
 INTERRUPTED = Outcome.PREEMPTION_INTERRUPTED.value
+
+
+def _piece(piece: Piece) -> dict[str, object]:
+    return {"cell": piece.cell, "from": stamp(piece.began), "to": stamp(piece.ended)}
 
 
 def _source(source: Source) -> dict[str, object]:
