@@ -34,6 +34,7 @@ url = "file:///srv/store"
 [instance.gpu-1]
 provider = "local"
 id = "computeinstance-e00example"
+cloud = "/srv/cloud/gpu-1"
 """
 
 
@@ -83,7 +84,7 @@ def test_the_shortest_restarter_file_has_the_documented_defaults(path: Path) -> 
             'modle = "x"\nmodel = "q',
             '[server[0]] modle: unknown key (did you mean "model"?)',
         ),
-        ('kind = "local"', 'kind = "ec2"', '[provider] kind "ec2": must be local'),
+        ('kind = "local"', 'kind = "ec2"', '[provider] kind "ec2": must be local | command'),
         (
             'url = "file:///srv',
             'url = "ftp:///srv',

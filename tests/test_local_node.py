@@ -21,7 +21,7 @@ from spoteval.local.unit_file import load_units
 from spoteval.local.weather import Calm
 from spoteval.machine import process
 from spoteval.machine.cgroup import MarkedProcesses
-from spoteval.notice.local import LocalNotice
+from spoteval.notice.file import FileNotice
 from spoteval.provider.contract import Observation, State
 from spoteval.provider.local import LocalProvider
 
@@ -168,7 +168,7 @@ def test_a_notice_is_shown_and_then_comes_true(node: Node, button: bool, order: 
     assert node.seen().state is State.RUNNING
     seen = node.until_is(State.STOPPED)
     assert (seen.cause, node.noted("order")) == ("preempted", order)
-    assert LocalNotice(node.cloud.root).read() is None
+    assert FileNotice(CloudFiles(node.cloud.root).notice, "local").read() is None
     assert node.alive() == frozenset()
 
 
@@ -212,7 +212,10 @@ def test_a_new_driver_finds_the_instance_stopped(node: Node) -> None:
     node.driven_by(Sky()).power_on(read_now())
     assert node.seen() == Observation(State.STOPPED, billed=False)
     assert node.alive() == frozenset()
-    assert (node.cloud.oldest_request(), LocalNotice(node.cloud.root).read()) == (None, None)
+    assert (
+        node.cloud.oldest_request(),
+        FileNotice(CloudFiles(node.cloud.root).notice, "local").read(),
+    ) == (None, None)
 
 
 def started(node: Node, *more: str) -> process.Child:

@@ -10,7 +10,7 @@ from spoteval.clock import Now, stamp
 from spoteval.files import held, write_record
 from spoteval.local.cloud import CloudFiles
 from spoteval.notice.contract import Notice
-from spoteval.notice.local import LocalNotice
+from spoteval.notice.file import FileNotice
 from spoteval.provider.contract import Observation, Price, Reply, State
 from spoteval.provider.local import LocalProvider, local_provider
 from spoteval.shape import ShapeError, Table, Unreadable
@@ -205,7 +205,7 @@ def test_the_configuration_names_the_cloud_absolutely() -> None:
 
 def test_no_file_is_no_notice_and_damage_is_no_notice_either(tmp_path: Path) -> None:
     """Absent is None; damaged is unreadable; whole is the notice."""
-    source = LocalNotice(tmp_path)
+    source = FileNotice(CloudFiles(tmp_path).notice, "local")
     assert source.read() is None
     write_record(
         CloudFiles(tmp_path).notice, {"kind": "preemption", "deadline": stamp(NOON), "id": "n-1"}

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from spoteval.clock import stamp
+from spoteval.settings.keys import key
+from spoteval.settings.kinds import DURATION, PREEMPTIONS_EPISODES, RATE_PER_HOUR, SUM, whole
+from spoteval.settings.money import Money, amount_in, rate_in
 from spoteval.shape import Reading, ShapeError, Table, Unreadable
 
 LABELS = ("exploratory", "scored")
@@ -15,18 +18,32 @@ HARNESSES = ("inspect", "directory")
 
 @dataclass(frozen=True, slots=True)
 class StopRules:
-    """When the restarter stops trying: seconds of failed starts, preemptions before progress."""
+    """When a run is no longer tried. None = as the restarter's [grant] says; a run can only tighten that."""
 
-    failed_starts_s: float = 2700.0
-    preemptions_before_healthy: int = 2
-    preemptions_before_episodes: tuple[int, int] = (3, 20)
+    failed_starts_s: float | None = field(
+        default=None, metadata=key(DURATION, "so long without a start that reached RUNNING")
+    )
+    preemptions_before_healthy: int | None = field(
+        default=None, metadata=key(whole(1), "so many preemptions in a row before `healthy`")
+    )
+    preemptions_before_episodes: tuple[int, int] | None = field(
+        default=None,
+        metadata=key(PREEMPTIONS_EPISODES, "so many preemptions before so many episodes finished"),
+    )
+    spend: Money | None = field(default=None, metadata=key(SUM, "so much spent on this run"))
+    price_cap: Money | None = field(
+        default=None, metadata=key(RATE_PER_HOUR, "no start above this price")
+    )
 
     def record(self) -> dict[str, object]:
         """The rules as a JSON object."""
+        pair = self.preemptions_before_episodes
         return {
             "failed_starts_s": self.failed_starts_s,
             "preemptions_before_healthy": self.preemptions_before_healthy,
-            "preemptions_before_episodes": list(self.preemptions_before_episodes),
+            "preemptions_before_episodes": list(pair) if pair is not None else None,
+            "spend": self.spend.record() if self.spend is not None else None,
+            "price_cap": self.price_cap.record() if self.price_cap is not None else None,
         }
 
 
@@ -143,11 +160,23 @@ def _plan_from(table: Table) -> RunPlan:
 
 def rules_from(table: Table) -> StopRules:
     """The stop rules in a stored record; raises ShapeError."""
+    healthy = table.values.get("preemptions_before_healthy")
+    spend, cap = table.values.get("spend"), table.values.get("price_cap")
+    return StopRules(
+        failed_starts_s=table.maybe_number("failed_starts_s"),
+        preemptions_before_healthy=None
+        if healthy is None
+        else table.whole("preemptions_before_healthy"),
+        preemptions_before_episodes=_pair(table),
+        spend=None if spend is None else amount_in(table, "spend"),
+        price_cap=None if cap is None else rate_in(table, "price_cap"),
+    )
+
+
+def _pair(table: Table) -> tuple[int, int] | None:
     pair = table.values.get("preemptions_before_episodes")
+    if pair is None:
+        return None
     if not (isinstance(pair, list) and [type(item) for item in pair] == [int, int]):
         raise table.error("preemptions_before_episodes", "[preemptions, episodes]")
-    return StopRules(
-        failed_starts_s=table.number("failed_starts_s"),
-        preemptions_before_healthy=table.whole("preemptions_before_healthy"),
-        preemptions_before_episodes=(pair[0], pair[1]),
-    )
+    return pair[0], pair[1]

@@ -23,6 +23,11 @@ Reading: TypeAlias = T | Unreadable
 
 _DURATION_UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _SIZE_UNITS = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_A_DURATION = 'a duration such as "60s", "15min" or "2h"'
+_A_SIZE = 'a size such as "64MB"'
+_LARGEST = 1e300
+_QUOTED = 200
+_DIGITS = 15  # more of them are no longer exact, and hundreds are infinite
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
 
 
@@ -39,21 +44,26 @@ REQUIRED = _Required()
 
 def duration_s(text: str) -> float:
     """Seconds of a duration such as "250ms", "60s", "15min", "2h", "1d"; raises ValueError otherwise."""
-    return _with_unit(text, _DURATION_UNITS, 'a duration such as "60s", "15min" or "2h"')
+    return _with_unit(text, _DURATION_UNITS, _A_DURATION)
 
 
 def size_bytes(text: str) -> int:
     """Bytes of a size such as "64MB" or "50GB" (powers of ten), or "0"; raises ValueError otherwise."""
-    return int(_with_unit(text, _SIZE_UNITS, 'a size such as "64MB"'))
+    return int(_with_unit(text, _SIZE_UNITS, _A_SIZE))
 
 
 def _with_unit(text: str, units: Mapping[str, float], allowed: str) -> float:
     found = _NUMBER.fullmatch(text.strip())
     if text.strip() == "0":
         return 0.0
-    if found is None or found[2] not in units:
-        raise ValueError(f'"{text}" is not {allowed}')
+    if found is None or found[2] not in units or len(found[1]) > _DIGITS:
+        raise ValueError(f"{_quoted(text)} is not {allowed}")
     return float(found[1]) * units[found[2]]
+
+
+def _finite(value: float) -> bool:
+    """TOML and Python's JSON know nan and inf: no comparison with them means anything."""
+    return -_LARGEST < value < _LARGEST
 
 
 @dataclass(frozen=True)
@@ -94,7 +104,7 @@ class Table:
     def number(self, key: str, default: float | _Required = REQUIRED) -> float:
         """A number, whole or not."""
         value = self._raw(key, default)
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
             raise self.error(key, "a number")
         return float(value)
 
@@ -114,17 +124,17 @@ class Table:
 
     def duration_s(self, key: str, default: str | _Required = REQUIRED) -> float:
         """Seconds of a duration with a unit."""
-        return self._parsed(key, default, duration_s)
+        return self._parsed(key, default, duration_s, _A_DURATION)
 
     def size_bytes(self, key: str, default: str | _Required = REQUIRED) -> int:
         """Bytes of a size with a unit."""
-        return int(self._parsed(key, default, size_bytes))
+        return int(self._parsed(key, default, size_bytes, _A_SIZE))
 
     def moment(self, key: str) -> datetime:
         """A time with its zone: a TOML date-time or RFC 3339 text."""
         value = self._raw(key, REQUIRED)
         if isinstance(value, str):
-            return self._parsed(key, REQUIRED, parse_stamp)
+            return self._parsed(key, REQUIRED, parse_stamp, "")
         if isinstance(value, datetime) and value.tzinfo is not None:
             return value.astimezone(UTC)
         raise self.error(key, "a time with its zone such as 2026-12-04T08:00:00Z")
@@ -221,10 +231,10 @@ class Table:
             raise self.error(key, allowed)
         return value
 
-    def _parsed(self, key: str, default: object, parse: Callable[[str], T]) -> T:
+    def _parsed(self, key: str, default: object, parse: Callable[[str], T], allowed: str) -> T:
         value = self._raw(key, default)
         if not isinstance(value, str):
-            raise self.error(key, "text with a unit")
+            raise self.error(key, allowed)
         try:
             return parse(value)
         except ValueError as error:
@@ -238,4 +248,14 @@ class Table:
 
 
 def _quoted(value: object) -> str:
-    return f'"{value}"' if isinstance(value, str) else str(value)
+    """The value in one line, as TOML has it."""
+    match value:
+        case bool():
+            text = str(value).lower()
+        case str():
+            text = f'"{"".join(char if char.isprintable() else "?" for char in value)}"'
+        case list():
+            text = f"[{', '.join(_quoted(item) for item in value)}]"
+        case _:
+            text = str(value)
+    return text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"

@@ -7,8 +7,8 @@ import click
 from spoteval.cli.common import Host, store_of, this_host
 from spoteval.cli.output import json_option, on_terminal, painted, say, say_json
 from spoteval.clock import read_now
+from spoteval.config.described import without_effect
 from spoteval.config.host import read_host
-from spoteval.config.later import without_effect
 from spoteval.report.check import FAIL, OK, WARN, Check, exit_code, fail, lines, ok, warn
 from spoteval.store.contract import Store, StoreError
 
@@ -33,22 +33,24 @@ def check(as_json: bool) -> int:
 
 
 def _checks(host: Host) -> Iterator[Check]:
-    store = store_of(host)
     if host.guest is None and host.restarter is None:
-        yield _laptop(store)
+        yield _laptop(store_of(host))
         return
     file = read_host(host.paths.config)
     yield ok("config", f"{host.paths.config}: role {file.role}")
+    for place, variable in file.environment.items():
+        yield warn("config", f"{place} is set by {variable}: only for what is started with it")
     for place in without_effect(file):
         yield warn("config", f"{place} has no effect in this version")
     if host.guest is not None:
         from spoteval.report.check_guest import guest_checks
 
-        yield from guest_checks(host.guest, host.paths, store, read_now())
+        yield from guest_checks(host.guest, host.paths, store_of(host), read_now())
     if host.restarter is not None:
         from spoteval.report.check_restarter import restarter_checks
 
-        yield from restarter_checks(host.restarter, host.paths, store)
+        store = store_of(host) if host.restarter.shared_store is not None else None
+        yield from restarter_checks(host.restarter, host.paths, store, read_now())
 
 
 def _laptop(store: Store) -> Check:

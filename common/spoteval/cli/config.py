@@ -1,21 +1,14 @@
-"""`spoteval config show`."""
+"""`spoteval config show` and `spoteval config schema`."""
 
-import os
+import json
 
 import click
 
 from spoteval.cli.common import STORE_VARIABLE, Host, disk_of, this_host
 from spoteval.cli.output import json_option, say, say_json, table
 from spoteval.config.host import read_host
-from spoteval.config.shown import (
-    ENVIRONMENT,
-    RUN,
-    Shown,
-    differences,
-    guest_values,
-    restarter_values,
-    run_pairs,
-)
+from spoteval.config.schema import schema as host_schema
+from spoteval.config.shown import Shown, differences, values
 from spoteval.control.refused import Refused
 from spoteval.control.runfiles import active_run, read_run
 from spoteval.run import RunRecord
@@ -24,32 +17,32 @@ from spoteval.run import RunRecord
 @click.command()
 @json_option
 def show(as_json: bool) -> None:
-    """Every value in force and where it came from: environment, run, file or default.
+    """Every value in force and where it came from: environment, run, file, provider or default.
 
     What an active run has frozen wins over the file; a difference is said.
     """
     host = this_host()
     record = _active(host)
-    values = [_by_environment(shown) for shown in _values(host, record)]
+    found = _values(host, record)
     differ = _differences(host, record)
     if as_json:
-        say_json({"values": [shown.record() for shown in values], "differences": differ})
+        say_json({"values": [shown.record() for shown in found], "differences": differ})
         return
-    say("\n".join(table([(shown.place, shown.value, shown.source) for shown in values])))
+    say("\n".join(table([(shown.place, shown.value, shown.source) for shown in found])))
     for line in differ:
         say(line)
 
 
+@click.command()
+def schema() -> None:
+    """The JSON Schema of the host file, for editors and for what writes such files."""
+    say(json.dumps(host_schema(), indent=2))
+
+
 def _values(host: Host, record: RunRecord | None) -> list[Shown]:
-    if host.restarter:
-        return restarter_values(read_host(host.paths.config), host.restarter)
-    if not host.guest:
+    if host.restarter is None and host.guest is None:
         raise Refused(f"this is a laptop: no {host.paths.config} (only {STORE_VARIABLE} is read)")
-    values = guest_values(read_host(host.paths.config), host.guest)
-    if record is None:
-        return values
-    own = [shown for shown in values if not shown.place.startswith("run.")]
-    return [*own, *(Shown(place, value, RUN) for place, value in run_pairs(record.plan))]
+    return values(read_host(host.paths.config), record.plan if record is not None else None)
 
 
 def _active(host: Host) -> RunRecord | None:
@@ -69,10 +62,3 @@ def _differences(host: Host, record: RunRecord | None) -> list[str]:
     if record is None or host.guest is None:
         return []
     return differences(record.plan, host.guest.run)
-
-
-def _by_environment(shown: Shown) -> Shown:
-    url = os.environ.get(STORE_VARIABLE)
-    if shown.place == "store.url" and url:
-        return Shown(shown.place, url, ENVIRONMENT)
-    return shown

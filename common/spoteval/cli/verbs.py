@@ -27,6 +27,9 @@ VERBS: dict[str, Verb] = {
     "config show": Verb(
         "spoteval.cli.config:show", "Every value and where it came from.", "set up"
     ),
+    "config schema": Verb(
+        "spoteval.cli.config:schema", "The JSON Schema of the host file.", "set up"
+    ),
     "run": Verb("", "Make, start, stop and look at runs.", "run"),
     "run new": Verb(f"{_RUN}:new", "Freeze [run] into a run record; starts nothing.", "run"),
     "run start": Verb(f"{_RUN}:start", "Make a run the active one; boot-resume starts it.", "run"),

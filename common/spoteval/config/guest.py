@@ -1,52 +1,132 @@
 """The host file of a guest."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from spoteval.config.host import fail, read_host
-from spoteval.config.run import run_plan
+from spoteval.config.host import read_host
+from spoteval.config.run import RunSettings, run_plan
+from spoteval.config.sections import Section, SectionReader
 from spoteval.config.server import ServerSettings, servers
-from spoteval.config.shared import PROVIDERS, StoreSettings, refuse_unknown, store_settings
+from spoteval.config.shared import StoreSettings
+from spoteval.notice.open import NOTICES
 from spoteval.run import RunPlan
+from spoteval.settings.keys import key, read, settings_in
+from spoteval.settings.kinds import (
+    ABSOLUTE,
+    DURATION,
+    DURATION_OR_0,
+    FLAG,
+    MAYBE_EMPTY,
+    RATE,
+    SHARE,
+    SIZE,
+    TEXT,
+    choice,
+)
 from spoteval.shape import ShapeError, Table
 
-NOTICE_WINDOW = {"local": "8s"}
+SHARED = ("host", "disk", "provider", "store")
+OWN: Mapping[str, tuple[str, ...]] = {
+    "boot-resume": ("server", "run"),
+    "shutdown-hook": ("shutdown",),
+    "publication-follower": ("publication",),
+    "idle-guard": ("idle", "server"),
+    "end-handler": ("end",),
+}
+"""What each agent is strict about, besides the tables that all share."""
+
+
+@dataclass(frozen=True, slots=True)
+class GuestHost:
+    """This host."""
+
+    role: str = field(metadata=key(choice("guest"), "`guest`"))
+    instance: str = field(metadata=key(TEXT, "the same name as on the restarter host"))
 
 
 @dataclass(frozen=True, slots=True)
 class DiskSettings:
-    """The durable disk and how it proves itself."""
+    """The durable disk and how it proves itself: nothing is written before it has."""
 
-    path: Path
-    identity: str
-    uuid: str | None
-    min_free_bytes: int
+    path: Path = field(default=Path("/mnt/durable"), metadata=key(ABSOLUTE, "where it is mounted"))
+    identity: str = field(
+        default="uuid",
+        metadata=key(choice("uuid", "sentinel"), "`sentinel` for containers and network volumes"),
+    )
+    uuid: str | None = field(
+        default=None, metadata=key(TEXT, "of its file system; required with `identity` uuid")
+    )
+    min_free_bytes: int = field(
+        default=50 * 10**9, metadata=key(SIZE, "below this no new run is made")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSettings:
+    """Who runs this node."""
+
+    kind: str = field(metadata=key(choice(*NOTICES), "its page in docs/providers names more keys"))
+    notice_window_s: float | None = field(
+        default=None, metadata=key(DURATION, "from notice to power off; by default the kind's own")
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class ShutdownSettings:
-    """Upper bounds that were typed for the stop plan; None = the plan's own."""
+    """Upper bounds for the steps of a stop; without them the plan follows from the notice window."""
 
-    stop_s: float | None = None
-    salvage_s: float | None = None
-    final_pass_s: float | None = None
+    stop_s: float | None = field(default=None, metadata=key(DURATION_OR_0, "the run's own stop"))
+    salvage_s: float | None = field(
+        default=None, metadata=key(DURATION_OR_0, "copying what was in flight")
+    )
+    final_pass_s: float | None = field(
+        default=None, metadata=key(DURATION_OR_0, "publishing the rest")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PublicationSettings:
+    """How finished episodes reach the store."""
+
+    every_s: float = field(default=60.0, metadata=key(DURATION, "between passes"))
+    multipart_above_bytes: int = field(
+        default=64 * 10**6, metadata=key(SIZE, "in parts from this size on", later=True)
+    )
+    bandwidth_limit: str = field(default="0", metadata=key(MAYBE_EMPTY, "0 = none", later=True))
 
 
 @dataclass(frozen=True, slots=True)
 class IdleSettings:
     """When a machine is idle, and for how long it may be."""
 
-    after_s: float = 1200.0
-    cpu_above: float = 0.10
-    every_s: float = 60.0
+    after_s: float = field(default=1200.0, metadata=key(DURATION, "idle so long, then off"))
+    cpu_above: float = field(default=0.10, metadata=key(SHARE, "more than this is work"))
+    every_s: float = field(default=60.0, metadata=key(DURATION, "between looks"))
+    gpu_above: float = field(
+        default=0.05, metadata=key(SHARE, "more than this is work", later=True)
+    )
+    io_above_bytes_s: int = field(
+        default=5 * 10**6, metadata=key(RATE, "a download of weights is work", later=True)
+    )
+    logins_count: bool = field(
+        default=True, metadata=key(FLAG, "somebody logged in is work", later=True)
+    )
+    keep_alive_warn_s: float = field(
+        default=43200.0, metadata=key(DURATION, "an older keep-alive file is an alert", later=True)
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class EndSettings:
-    """What happens when a run is complete."""
+    """What happens when a run is complete or past its deadline."""
 
-    on_complete: str = "power-off"
-    publish_within_s: float = 1800.0
+    on_complete: str = field(
+        default="power-off", metadata=key(choice("power-off", "hold-only"), "then")
+    )
+    publish_within_s: float = field(
+        default=1800.0, metadata=key(DURATION_OR_0, "longest wait for the rest to be published")
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,93 +146,72 @@ class GuestConfig:
     run: RunPlan | None
     idle: IdleSettings
     end: EndSettings
+    warnings: tuple[str, ...] = ()
 
 
-def read_guest(path: Path) -> GuestConfig:
-    """The guest's configuration; raises ConfigError with file, table, key, value and what is allowed."""
-    host = read_host(path, "guest")
-    try:
-        config = _guest(path, host.instance or "", host.root())
-    except ShapeError as error:
-        fail(path, str(error))
-    return config
+SECTIONS = (
+    Section("host", GuestHost, required=True),
+    Section("disk", DiskSettings, required=True),
+    Section(
+        "provider",
+        ProviderSettings,
+        required=True,
+        kind_key="kind",
+        kinds={name: kind.settings for name, kind in NOTICES.items()},
+    ),
+    Section("shutdown", ShutdownSettings),
+    Section("store", StoreSettings, required=True),
+    Section("publication", PublicationSettings),
+    Section("server", ServerSettings, many="list"),
+    Section("run", RunSettings),
+    Section("idle", IdleSettings),
+    Section("end", EndSettings),
+)
 
 
-def _guest(path: Path, instance: str, root: Table) -> GuestConfig:
-    root.has("host")
-    provider = root.table("provider")
-    kind = provider.choice("kind", PROVIDERS)
-    config = GuestConfig(
+def read_guest(path: Path, agent: str | None = None) -> GuestConfig:
+    """The guest's configuration; raises ConfigError with file, table, key, value and what is allowed.
+
+    With `agent`, what is wrong in tables of others is in `warnings` and their defaults are in force; "" is
+    strict about the shared tables alone.
+    """
+    file = read_host(path, "guest")
+    strict = None if agent is None else {*SHARED, *OWN.get(agent, ())}
+    reader = SectionReader(file, strict)
+    host = reader.must("host", lambda root: read(GuestHost, root.table("host")))
+    provider_table = reader.must("provider", lambda root: root.table("provider"))
+    provider = reader.must("provider", lambda _: _provider(provider_table))
+    return GuestConfig(
         path=path,
-        instance=instance,
-        disk=_disk(root.table("disk")),
-        provider=kind,
-        provider_table=provider,
-        notice_window_s=provider.duration_s("notice_window", NOTICE_WINDOW[kind]),
-        shutdown=_shutdown(root.table("shutdown", {})),
-        store=store_settings(root),
-        publish_every_s=_publication(root.table("publication", {})),
-        servers=servers(root),
-        run=run_plan(root.table("run")) if root.has("run") else None,
-        idle=_idle(root.table("idle", {})),
-        end=_end(root.table("end", {})),
+        instance=host.instance,
+        disk=reader.must("disk", _disk),
+        provider=provider.kind,
+        provider_table=provider_table,
+        notice_window_s=provider.notice_window_s or NOTICES[provider.kind].window_s,
+        shutdown=reader.table("shutdown", ShutdownSettings),
+        store=reader.must("store", lambda root: read(StoreSettings, root.table("store"))),
+        publish_every_s=reader.table("publication", PublicationSettings).every_s,
+        servers=reader.part("server", servers, tuple),
+        run=reader.part("run", _run, lambda: None),
+        idle=reader.table("idle", IdleSettings),
+        end=reader.table("end", EndSettings),
+        warnings=reader.end(),
     )
-    refuse_unknown(root)
-    return config
 
 
-def _disk(table: Table) -> DiskSettings:
-    identity = table.choice("identity", ("uuid", "sentinel"), "uuid")
-    uuid = table.text("uuid") if identity == "uuid" else table.maybe_text("uuid")
-    path = Path(table.text("path", "/mnt/durable"))
-    if not path.is_absolute():
-        raise table.error("path", "an absolute path")
-    settings = DiskSettings(path, identity, uuid, table.size_bytes("min_free", "50GB"))
-    refuse_unknown(table)
-    return settings
+def _provider(table: Table) -> ProviderSettings:
+    kind = table.choice("kind", tuple(NOTICES))
+    settings_in(NOTICES[kind].settings, table)
+    return read(ProviderSettings, table)
 
 
-def _shutdown(table: Table) -> ShutdownSettings:
-    settings = ShutdownSettings(
-        stop_s=table.duration_s("stop") if table.has("stop") else None,
-        salvage_s=table.duration_s("salvage") if table.has("salvage") else None,
-        final_pass_s=table.duration_s("final_pass") if table.has("final_pass") else None,
-    )
-    refuse_unknown(table)
-    return settings
+def _disk(root: Table) -> DiskSettings:
+    table = root.table("disk")
+    found = read(DiskSettings, table)
+    if found.identity == "uuid" and found.uuid is None:
+        raise ShapeError("[disk] uuid: missing (blkid -s UUID prints it)")
+    return found
 
 
-def _publication(table: Table) -> float:
-    every_s = table.duration_s("every", "60s")
-    table.size_bytes("multipart_above", "64MB")
-    table.text("bandwidth_limit", "0")
-    refuse_unknown(table)
-    return every_s
-
-
-def _idle(table: Table) -> IdleSettings:
-    settings = IdleSettings(
-        after_s=table.duration_s("after", "20min"),
-        cpu_above=_percent(table, "cpu_above", "10%"),
-        every_s=table.duration_s("every", "60s"),
-    )
-    for later in ("gpu_above", "io_above", "logins_count", "keep_alive_warn"):
-        table.has(later)
-    refuse_unknown(table)
-    return settings
-
-
-def _percent(table: Table, key: str, default: str) -> float:
-    text = table.text(key, default)
-    if not (text.endswith("%") and text[:-1].strip().replace(".", "", 1).isdigit()):
-        raise table.error(key, 'a share such as "10%"')
-    return float(text[:-1]) / 100
-
-
-def _end(table: Table) -> EndSettings:
-    settings = EndSettings(
-        on_complete=table.choice("on_complete", ("power-off", "hold-only"), "power-off"),
-        publish_within_s=table.duration_s("publish_within", "30min"),
-    )
-    refuse_unknown(table)
-    return settings
+def _run(root: Table) -> RunPlan | None:
+    return run_plan(root.table("run")) if root.has("run") else None

@@ -1,52 +1,102 @@
 """`[run]`: the template that `spoteval run new` freezes."""
 
-from spoteval.config.shared import refuse_unknown
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
 from spoteval.run import ERRORS, HARNESSES, LABELS, SETTLEMENTS, RunPlan, StopRules
+from spoteval.settings.keys import key, read
+from spoteval.settings.kinds import (
+    DURATION,
+    MAYBE_EMPTY,
+    MOMENT,
+    STRINGS,
+    TEXT,
+    TEXTS,
+    choice,
+    or_word,
+    table_of,
+    whole,
+)
 from spoteval.shape import Table
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """The template: `spoteval run new NAME` freezes it, and the frozen record wins over the file."""
+
+    harness: str = field(metadata=key(choice(*HARNESSES), "what runs the episodes"))
+    settlement: str = field(
+        metadata=key(choice(*SETTLEMENTS), "what becomes of attempts that an interruption cut")
+    )
+    args: tuple[str, ...] = field(default=(), metadata=key(TEXTS, "arguments of the harness"))
+    label: str = field(
+        default="exploratory",
+        metadata=key(choice(*LABELS), "`scored` needs a fresh qualification"),
+    )
+    user: str = field(default="", metadata=key(MAYBE_EMPTY, "whose run it is", later=True))
+    directory: str = field(default=".", metadata=key(TEXT, "working directory"))
+    executable: str = field(
+        default="", metadata=key(MAYBE_EMPTY, "program of the harness; empty = its name, by PATH")
+    )
+    concurrency: int = field(default=16, metadata=key(whole(1), "episodes at a time"))
+    expected: int | None = field(
+        default=None,
+        metadata=key(or_word("auto", whole(1)), "episodes; auto = from the harness's own header"),
+    )
+    errors: str = field(
+        default="keep",
+        metadata=key(choice(*ERRORS), "the same for every episode, interrupted or not"),
+    )
+    max_attempts: int | None = field(
+        default=None, metadata=key(whole(1), "then left preemption_interrupted", later=True)
+    )
+    order: str = field(
+        default="harness",
+        metadata=key(choice("harness", "longest-first"), "order of the episodes", later=True),
+    )
+    containers: tuple[str, ...] = field(
+        default=(), metadata=key(TEXTS, "Docker filters: what is part of the run", later=True)
+    )
+    preflight: tuple[str, ...] = field(
+        default=(), metadata=key(TEXTS, "program that must pass before each start")
+    )
+    preflight_within_s: float = field(default=300.0, metadata=key(DURATION, "longest preflight"))
+    deadline: datetime | None = field(
+        default=None, metadata=key(MOMENT, "then stopped, published, held, powered off")
+    )
+    env: Mapping[str, str] = field(
+        default_factory=dict, metadata=key(STRINGS, "variables of the harness")
+    )
+    secret_env: Mapping[str, str] = field(
+        default_factory=dict, metadata=key(STRINGS, "variable = file in the credentials directory")
+    )
+    stop_rules: StopRules = field(
+        default=StopRules(),
+        metadata=key(table_of(StopRules), "may only be tighter than [grant]"),
+    )
 
 
 def run_plan(table: Table) -> RunPlan:
     """`[run]`; raises ShapeError."""
-    plan = RunPlan(
-        harness=table.choice("harness", HARNESSES),
-        settlement=table.choice("settlement", SETTLEMENTS),
-        args=table.texts("args", ()),
-        label=table.choice("label", LABELS, "exploratory"),
-        user=table.text("user", ""),
-        directory=table.text("directory", "."),
-        executable=table.text("executable", ""),
-        concurrency=table.whole("concurrency", 16),
-        expected=_expected(table),
-        errors=table.choice("errors", ERRORS, "keep"),
-        preflight=table.texts("preflight", ()),
-        preflight_within_s=table.duration_s("preflight_within", "5min"),
-        deadline=table.maybe_moment("deadline"),
-        env=table.strings("env"),
-        secret_env=table.strings("secret_env"),
-        stop_rules=_rules(table.table("stop_rules", {})),
+    found = read(RunSettings, table)
+    if found.max_attempts is not None and found.harness == "inspect":
+        raise table.error("max_attempts", "left out: harness inspect cannot leave an episode out")
+    return RunPlan(
+        harness=found.harness,
+        settlement=found.settlement,
+        args=found.args,
+        label=found.label,
+        user=found.user,
+        directory=found.directory,
+        executable=found.executable,
+        concurrency=found.concurrency,
+        expected=found.expected,
+        errors=found.errors,
+        preflight=found.preflight,
+        preflight_within_s=found.preflight_within_s,
+        deadline=found.deadline,
+        env=found.env,
+        secret_env=found.secret_env,
+        stop_rules=found.stop_rules,
     )
-    table.choice("order", ("harness", "longest-first"), "harness")
-    table.texts("containers", ())
-    refuse_unknown(table)
-    return plan
-
-
-def _expected(table: Table) -> int | None:
-    if not table.has("expected") or table.values["expected"] == "auto":
-        return None
-    count = table.whole("expected")
-    if count < 1:
-        raise table.error("expected", '"auto" or a whole number above 0')
-    return count
-
-
-def _rules(table: Table) -> StopRules:
-    pair = table.table("preemptions_before_episodes", {"preemptions": 3, "episodes": 20})
-    rules = StopRules(
-        failed_starts_s=table.duration_s("failed_starts", "45min"),
-        preemptions_before_healthy=table.whole("preemptions_before_healthy", 2),
-        preemptions_before_episodes=(pair.whole("preemptions"), pair.whole("episodes")),
-    )
-    table.has("spend")
-    refuse_unknown(table)
-    return rules

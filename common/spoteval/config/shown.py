@@ -1,14 +1,17 @@
 """The configuration in force: every value and where it came from."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from spoteval.config.guest import GuestConfig
-from spoteval.config.restarter import RestarterConfig
-from spoteval.config.shared import HostFile, Money, StoreSettings
+from spoteval.config.described import Typed, typed_tables
+from spoteval.config.run import RunSettings
+from spoteval.config.shared import HostFile
+from spoteval.notice.open import NOTICES
 from spoteval.run import RunPlan
+from spoteval.settings.keys import Key, keys_of
+from spoteval.settings.kinds import seconds
 
-FILE, DEFAULT, ENVIRONMENT, RUN = "file", "default", "environment", "run"
+FILE, DEFAULT, ENVIRONMENT, RUN, PROVIDER = "file", "default", "environment", "run", "provider"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,57 +27,25 @@ class Shown:
         return {"place": self.place, "value": self.value, "source": self.source}
 
 
-def guest_values(file: HostFile, config: GuestConfig) -> list[Shown]:
-    """The guest's values, `[run]` last."""
-    pairs = [
-        ("host.role", "guest"),
-        ("host.instance", config.instance),
-        ("disk.path", str(config.disk.path)),
-        ("disk.identity", config.disk.identity),
-        ("disk.uuid", config.disk.uuid or "none"),
-        ("disk.min_free", _bytes(config.disk.min_free_bytes)),
-        ("provider.kind", config.provider),
-        ("provider.notice_window", _s(config.notice_window_s)),
-        ("shutdown.stop", _plan(config.shutdown.stop_s)),
-        ("shutdown.salvage", _plan(config.shutdown.salvage_s)),
-        ("shutdown.final_pass", _plan(config.shutdown.final_pass_s)),
-        *_store(config.store),
-        ("publication.every", _s(config.publish_every_s)),
-        *_servers(config),
-        ("idle.after", _s(config.idle.after_s)),
-        ("idle.cpu_above", f"{config.idle.cpu_above * 100:g}%"),
-        ("idle.every", _s(config.idle.every_s)),
-        ("end.on_complete", config.end.on_complete),
-        ("end.publish_within", _s(config.end.publish_within_s)),
-        *(run_pairs(config.run) if config.run is not None else ()),
+def values(file: HostFile, frozen: RunPlan | None = None) -> list[Shown]:
+    """Every value of a host file that was read without error; those of a frozen run win over the file's."""
+    found = [
+        _shown(file, typed, item)
+        for typed in typed_tables(file)
+        if frozen is None or typed.section.name != "run"
+        if typed.section.name != "run" or typed.table.values
+        for item in typed.known()
     ]
-    return [Shown(place, value, source_of(file.tables, place)) for place, value in pairs]
-
-
-def restarter_values(file: HostFile, config: RestarterConfig) -> list[Shown]:
-    """The restarter's values."""
-    poll, cap = config.poll, config.grant.price_cap
-    pairs = [
-        ("host.role", "restarter"),
-        *_store(config.store),
-        *(pair for one in config.instances for pair in _instance(one.name, one.provider, one.id)),
-        ("poll.every", _s(poll.every_s)),
-        ("poll.in_motion", _s(poll.in_motion_s)),
-        ("poll.grace", _s(poll.grace_s)),
-        ("poll.start_window", _s(poll.start_window_s)),
-        ("poll.backoff_max", _s(poll.backoff_max_s)),
-        ("grant.price_cap", _money(cap) if cap is not None else "none"),
-    ]
-    return [Shown(place, value, source_of(file.tables, place)) for place, value in pairs]
+    if frozen is not None:
+        found += [Shown(place, value, RUN) for place, value in run_pairs(frozen)]
+    return found
 
 
 def run_pairs(plan: RunPlan) -> Iterator[tuple[str, str]]:
     """The values of a plan, as they are typed in `[run]`."""
-    for key, value in plan.record().items():
-        if key in ("stop_rules", "preflight_within_s"):
-            continue
-        yield f"run.{key}", "auto" if key == "expected" and value is None else _text(value)
-    yield "run.preflight_within", _s(plan.preflight_within_s)
+    for item in keys_of(RunSettings):
+        if hasattr(plan, item.field):
+            yield f"run.{item.name}", item.text(getattr(plan, item.field))
 
 
 def differences(frozen: RunPlan, file: RunPlan | None) -> list[str]:
@@ -89,64 +60,12 @@ def differences(frozen: RunPlan, file: RunPlan | None) -> list[str]:
     ]
 
 
-def source_of(tables: Mapping[str, object], place: str) -> str:
-    """`file` where the key was typed, else `default`."""
-    found: object = tables
-    for word in place.split("."):
-        if isinstance(found, Sequence) and not isinstance(found, str):
-            found = found[int(word)] if word.isdigit() and int(word) < len(found) else None
-        else:
-            found = found.get(word) if isinstance(found, Mapping) else None
-        if found is None:
-            return DEFAULT
-    return FILE
-
-
-def _store(store: StoreSettings) -> Iterator[tuple[str, str]]:
-    yield "store.url", store.url
-    yield "store.credential", store.credential or "none"
-
-
-def _servers(config: GuestConfig) -> Iterator[tuple[str, str]]:
-    for number, server in enumerate(config.servers):
-        base = f"server.{number}"
-        yield f"{base}.name", server.name
-        yield f"{base}.unit", server.unit
-        yield f"{base}.url", server.url
-        yield f"{base}.kind", server.kind
-        yield f"{base}.model", server.model
-        yield f"{base}.credential", server.credential or "none"
-        yield f"{base}.ready_within", _s(server.ready_within_s)
-
-
-def _instance(name: str, provider: str, provider_id: str) -> Iterator[tuple[str, str]]:
-    yield f"instance.{name}.provider", provider
-    yield f"instance.{name}.id", provider_id
-
-
-def _s(seconds: float) -> str:
-    for unit, length in (("h", 3600.0), ("min", 60.0)):
-        if seconds >= length and seconds % length == 0:
-            return f"{seconds / length:g}{unit}"
-    return f"{seconds:g}s"
-
-
-def _bytes(count: int) -> str:
-    units = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
-    return next((f"{count / size:g}{unit}" for unit, size in units if count >= size), f"{count}B")
-
-
-def _plan(seconds: float | None) -> str:
-    return "the plan's own" if seconds is None else _s(seconds)
-
-
-def _money(value: Money) -> str:
-    return f"{value.amount:.2f} {value.currency}" + (f"/{value.per}" if value.per else "")
-
-
-def _text(value: object) -> str:
-    if isinstance(value, Mapping):
-        return " ".join(f"{key}={item}" for key, item in value.items()) or "none"
-    if isinstance(value, list):
-        return " ".join(str(item) for item in value) or "none"
-    return "none" if value in (None, "") else str(value)
+def _shown(file: HostFile, typed: Typed, item: Key) -> Shown:
+    place = f"{typed.place}.{item.name}"
+    if item.name in typed.table.values:
+        source = ENVIRONMENT if place in file.environment else FILE
+        return Shown(place, item.text(item.kind.read(typed.table, item.name)), source)
+    if place == "provider.notice_window":
+        kind = typed.table.text("kind")
+        return Shown(place, seconds(NOTICES[kind].window_s), PROVIDER)
+    return Shown(place, item.text(item.default), DEFAULT)

@@ -1,6 +1,7 @@
 """Processes: the only module that starts any, and what the kernel says about those that live."""
 
 import os
+import selectors
 import signal
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,11 +28,20 @@ class Finished:
     err: str
     timed_out: bool
     duration_s: float
+    too_much: bool = False  # it wrote more than it might, and was killed for it
 
     @property
     def ok(self) -> bool:
         """Whether it ended by itself, with 0."""
-        return self.code == 0 and not self.timed_out
+        return self.code == 0 and not self.timed_out and not self.too_much
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    out: bytes
+    err: bytes
+    timed_out: bool = False
+    too_much: bool = False
 
 
 def run(
@@ -40,22 +50,33 @@ def run(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     stdin: bytes | None = None,
+    most_bytes: int | None = None,
 ) -> Finished:
-    """Run a program to its end, or kill it with all it started after `timeout_s`.
+    """Run a program to its end, or kill it with all it started after `timeout_s` or `most_bytes` of output.
 
     Never raises for a program that is missing or fails: the code is 127, 126, or its own. Its
-    standard input is `stdin`, or empty; never ours.
+    standard input is `stdin`, or empty; never ours. With `most_bytes` it has none.
     """
     began_s = monotonic_s()
     try:
         child = _popen(argv, env, cwd, subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in an argument
         code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
-        return Finished(code, "", f"{argv[0]}: {error.strerror}", timed_out=False, duration_s=0.0)
+        why = getattr(error, "strerror", None) or str(error)
+        return Finished(code, "", f"{argv[0]}: {why}", timed_out=False, duration_s=0.0)
     with child:
-        out, err, timed_out = _communicated(child, timeout_s, stdin)
-    duration_s = monotonic_s() - began_s
-    return Finished(child.returncode, _text(out), _text(err), timed_out, duration_s)
+        if most_bytes is None:
+            got = _communicated(child, timeout_s, stdin)
+        else:
+            got = _bounded(child, began_s + timeout_s, most_bytes)
+    return Finished(
+        code=child.returncode,
+        out=_text(got.out),
+        err=_text(got.err),
+        timed_out=got.timed_out,
+        duration_s=monotonic_s() - began_s,
+        too_much=got.too_much,
+    )
 
 
 class Child:
@@ -180,7 +201,7 @@ def _popen(
 ) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
         list(argv),
-        env=_inherited() if env is None else dict(env),
+        env=inherited() if env is None else dict(env),
         cwd=cwd,
         stdin=stdin,
         stdout=stdout,
@@ -189,19 +210,46 @@ def _popen(
     )
 
 
-def _inherited() -> dict[str, str]:
+def inherited() -> dict[str, str]:
     """Our environment, but for what the service manager said to us alone: a child is not its main process."""
     return {name: value for name, value in os.environ.items() if name not in _OURS_ALONE}
 
 
 def _communicated(
     child: "subprocess.Popen[bytes]", timeout_s: float, stdin: bytes | None
-) -> tuple[bytes, bytes, bool]:
+) -> _Output:
     try:
-        return *child.communicate(stdin, timeout_s), False
+        return _Output(*child.communicate(stdin, timeout_s))
     except subprocess.TimeoutExpired as late:
         _signal_group(child.pid, signal.SIGKILL)
-        return late.output or b"", late.stderr or b"", True
+        return _Output(late.output or b"", late.stderr or b"", timed_out=True)
+
+
+def _bounded(child: "subprocess.Popen[bytes]", ends_s: float, most_bytes: int) -> _Output:
+    """Read until both ends are closed, and no byte more than may be held in memory."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    assert child.stderr is not None
+    child.stdin.close()
+    kept = {child.stdout.fileno(): bytearray(), child.stderr.fileno(): bytearray()}
+    out, err = kept.values()
+    with selectors.DefaultSelector() as waiting:
+        for descriptor in kept:
+            waiting.register(descriptor, selectors.EVENT_READ)
+        while waiting.get_map() or child.poll() is None:
+            left_s = ends_s - monotonic_s()
+            if left_s <= 0:
+                _signal_group(child.pid, signal.SIGKILL)
+                return _Output(bytes(out), bytes(err), timed_out=True)
+            for found, _ in waiting.select(min(left_s, 0.05 if not waiting.get_map() else left_s)):
+                data = os.read(found.fd, 8192)
+                kept[found.fd] += data
+                if not data:
+                    waiting.unregister(found.fd)
+            if len(out) + len(err) > most_bytes:
+                _signal_group(child.pid, signal.SIGKILL)
+                return _Output(bytes(out), bytes(err), too_much=True)
+    return _Output(bytes(out), bytes(err))
 
 
 def _signal_group(pid: int, signum: int) -> None:

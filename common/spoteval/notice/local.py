@@ -1,28 +1,28 @@
 """Notice source `local`: the metadata service of a local node is one file."""
 
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from spoteval.files import read_record
 from spoteval.local.cloud import CloudFiles
-from spoteval.notice.contract import Notice
-from spoteval.shape import Reading, ShapeError, Table, Unreadable
+from spoteval.notice.contract import NoticeSource
+from spoteval.notice.file import FileNotice
+from spoteval.settings.keys import key, settings_in
+from spoteval.settings.kinds import ABSOLUTE
+from spoteval.shape import Table
 
 
-class LocalNotice:
-    """The notices of one instance of the local cloud in `root`."""
+@dataclass(frozen=True, slots=True)
+class LocalNoticeSettings:
+    """What `[provider]` says of a local node."""
 
-    def __init__(self, root: Path) -> None:
-        self._path = CloudFiles(root).notice
-
-    def read(self) -> Reading[Notice | None]:
-        """The notice that stands now. Does not block."""
-        found = read_record(self._path)
-        return _notice(found) if isinstance(found, Table) else found
+    cloud: Path | None = field(
+        default=None, metadata=key(ABSOLUTE, "the node's directory in the local cloud")
+    )
 
 
-def _notice(table: Table) -> Reading[Notice | None]:
-    try:
-        deadline = table.maybe_moment("deadline")
-        return Notice(table.text("id"), table.text("kind"), deadline, "local")
-    except ShapeError as error:
-        return Unreadable(str(error))
+def local_notice(table: Table) -> NoticeSource:
+    """The source of a local node; raises ShapeError without `cloud`."""
+    cloud = settings_in(LocalNoticeSettings, table).cloud
+    if cloud is None:
+        raise table.error("cloud", "an absolute path")
+    return FileNotice(CloudFiles(cloud).notice, "local")

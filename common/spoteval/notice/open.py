@@ -1,23 +1,29 @@
 """From a guest's configuration to where its provider's notices are read."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from dataclasses import dataclass
 
+from spoteval.notice.command import CommandNoticeSettings, command_notice
 from spoteval.notice.contract import NoticeSource
-from spoteval.notice.local import LocalNotice
+from spoteval.notice.local import LocalNoticeSettings, local_notice
 from spoteval.shape import Table
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeKind:
+    """One kind of provider as its guest sees it: the window of its notices, what else `[provider]` may say."""
+
+    window_s: float
+    settings: type
+    open: Callable[[Table], NoticeSource]
+
+
+NOTICES: Mapping[str, NoticeKind] = {
+    "local": NoticeKind(8.0, LocalNoticeSettings, local_notice),
+    "command": NoticeKind(30.0, CommandNoticeSettings, command_notice),
+}
 
 
 def open_notices(kind: str, table: Table) -> NoticeSource:
     """The notice source of this provider, with the settings of its table; raises ShapeError where one is wrong."""
-    return _KINDS[kind](table)
-
-
-def _local(table: Table) -> NoticeSource:
-    path = Path(table.text("cloud"))
-    if not path.is_absolute():
-        raise table.error("cloud", "an absolute path")
-    return LocalNotice(path)
-
-
-_KINDS: Mapping[str, Callable[[Table], NoticeSource]] = {"local": _local}
+    return NOTICES[kind].open(table)

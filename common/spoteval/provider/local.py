@@ -1,6 +1,7 @@
 """Provider `local`: the local cloud, spoken to through files."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import sleep
 from typing import TypeVar
@@ -8,6 +9,8 @@ from typing import TypeVar
 from spoteval.clock import Now, read_now
 from spoteval.local.cloud import CloudFiles
 from spoteval.provider.contract import Observation, Price, Reply, ReplyKind, State
+from spoteval.settings.keys import key, settings_in
+from spoteval.settings.kinds import ABSOLUTE
 from spoteval.shape import Reading, ShapeError, Table, Unreadable
 
 T = TypeVar("T")
@@ -22,6 +25,13 @@ _KINDS: dict[int, ReplyKind] = {
     429: "rate",
     503: "capacity",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSettings:
+    """What `[instance.NAME]` says of a local node."""
+
+    cloud: Path = field(metadata=key(ABSOLUTE, "the node's directory in the local cloud"))
 
 
 class LocalProvider:
@@ -70,15 +80,7 @@ class LocalProvider:
 
 def local_provider(table: Table) -> LocalProvider:
     """The provider of a configuration table; raises ShapeError where `cloud` is no absolute path."""
-    return LocalProvider(cloud_directory(table))
-
-
-def cloud_directory(table: Table) -> Path:
-    """`cloud`: the directory of the instance in the local cloud."""
-    path = Path(table.text("cloud"))
-    if not path.is_absolute():
-        raise table.error("cloud", "an absolute path")
-    return path
+    return LocalProvider(settings_in(LocalSettings, table).cloud)
 
 
 def _read(cloud: CloudFiles, parse: Callable[[Table], T]) -> Reading[T]:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from spoteval.clock import Now, stamp
 from spoteval.config.restarter import InstanceSettings, RestarterConfig
 from spoteval.control.holds import look
 from spoteval.paths import HostPaths, InstancePaths
-from spoteval.provider.contract import Provider
+from spoteval.provider.contract import Price, Provider
 from spoteval.provider.open import open_provider
 from spoteval.report.agents import is_running
 from spoteval.report.check import Check, fail, ok, warn
@@ -16,34 +17,55 @@ from spoteval.store.contract import Store, StoreError
 OBSERVE_S = 10.0
 
 
-def restarter_checks(config: RestarterConfig, paths: HostPaths, store: Store) -> Iterator[Check]:
-    """Everything that can be looked at without starting anything; the provider is asked for states and prices."""
+def restarter_checks(
+    config: RestarterConfig, paths: HostPaths, store: Store | None, now: Now
+) -> Iterator[Check]:
+    """Everything that can be looked at without starting anything; the provider is asked for states and prices.
+
+    `store` None: holds are local files alone.
+    """
+    yield from _until(config, now)
     for instance in config.instances:
-        yield from _instance(config, instance)
-        yield put_check(store, instance.name)
-        yield _listing(store, instance.name)
+        yield from _instance(config, instance, now)
+        if store is not None:
+            yield put_check(store, instance.name)
+            yield _listing(store, instance.name)
         yield _holds(paths, instance.name)
+    if store is None:
+        yield warn("store", 'none, as [host] holds is ["local"]: no fact of a guest is seen')
     if not is_running(paths.state / "restarter.lock"):
         yield warn("agent", "restarter does not run (systemctl enable --now spoteval-restarter)")
 
 
-def _instance(config: RestarterConfig, instance: InstanceSettings) -> Iterator[Check]:
+def _until(config: RestarterConfig, now: Now) -> Iterator[Check]:
+    until = config.grant.until
+    if until is not None and until <= now.wall:
+        yield fail("grant", f"[grant] until {stamp(until)} is past: nothing is started")
+
+
+def _instance(config: RestarterConfig, instance: InstanceSettings, now: Now) -> Iterator[Check]:
+    yield from _allowed(config, instance)
     try:
         provider = open_provider(instance.provider, instance.table)
     except ShapeError as error:
         yield fail("provider", f"{config.path}: {error}", 2)
         return
-    for why in instance.table.unknown():
-        yield fail("config", f"{config.path}: {why}", 2)
     seen = provider.observe(OBSERVE_S)
     if isinstance(seen, Unreadable):
         yield fail("provider", f"{instance.name}: {seen.why}")
         return
     yield ok("provider", f"{instance.name} is {seen.state.value}")
-    yield from _price(config, provider)
+    yield from _price(config, provider, now)
 
 
-def _price(config: RestarterConfig, provider: Provider) -> Iterator[Check]:
+def _allowed(config: RestarterConfig, instance: InstanceSettings) -> Iterator[Check]:
+    """An instance outside the grant is never started: that is better known today."""
+    if not config.grant.allows(instance.type, instance.region):
+        place = f"type {instance.type or 'unknown'}, region {instance.region or 'unknown'}"
+        yield fail("grant", f"{instance.name}: {place}: not in types and regions of [grant]")
+
+
+def _price(config: RestarterConfig, provider: Provider, now: Now) -> Iterator[Check]:
     """A cap means nothing without a price."""
     cap = config.grant.price_cap
     if cap is None:
@@ -53,8 +75,22 @@ def _price(config: RestarterConfig, provider: Provider) -> Iterator[Check]:
     if isinstance(price, Unreadable):
         yield fail("price", f"a cap is set and the price cannot be read: {price.why}")
         return
+    unit = (price.currency, price.per)
+    if unit != (cap.currency, cap.per):
+        yield fail(
+            "price", f"in {unit[0]} per {unit[1]}, the cap is in {cap.currency} per {cap.per}"
+        )
+        return
     rate = f"{price.amount:.2f} {price.currency}/{price.per}"
+    if price.kind == "configured":
+        day, age = price.as_of.date().isoformat(), _days(price, now)
+        yield warn("price", f"cap set, price comes from this file, dated {day} ({age} old)")
     yield ok("price", f"cap {cap.amount:.2f} {cap.currency}, now {rate} ({price.kind})")
+
+
+def _days(price: Price, now: Now) -> str:
+    days = (now.wall.date() - price.as_of.date()).days
+    return f"{days} day{'' if days == 1 else 's'}"
 
 
 def _listing(store: Store, instance: str) -> Check:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from spoteval.clock import stamp
-from spoteval.report.words import duration
-from spoteval.run import RunPlan, RunRecord
+from spoteval.run import RunPlan, RunRecord, StopRules
+from spoteval.settings.keys import keys_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +79,13 @@ def _pairs(items: Iterable[tuple[str, str]]) -> str:
 
 
 def _rules(plan: RunPlan) -> str:
-    rules = plan.stop_rules
-    preemptions, episodes = rules.preemptions_before_episodes
-    return (
-        f"{duration(rules.failed_starts_s)} of failed starts"
-        f" · {rules.preemptions_before_healthy} preemptions before healthy"
-        f" · {preemptions} before {episodes} episodes"
-    )
+    """What this run tightens; all else is as [grant] on the restarter host says."""
+    typed = [
+        (item.name, item.text(getattr(plan.stop_rules, item.field)))
+        for item in keys_of(StopRules)
+        if getattr(plan.stop_rules, item.field) is not None
+    ]
+    return " · ".join(f"{name} {text}" for name, text in typed) or "those of [grant]"
 
 
 def _count(value: int | None) -> str:

@@ -1,0 +1,84 @@
+"""Reading the tables of a host file: strict about some, with a warning about the rest."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
+
+from spoteval.config.host import error_line, fail
+from spoteval.config.shared import HostFile
+from spoteval.settings.keys import read, refuse_unknown
+from spoteval.shape import ShapeError, Table
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A table of a host file, for its schema and its documentation.
+
+    `many`: one table, a list of them (`[[server]]`), or named ones below it (`[instance.gpu-1]`). `kinds`: the keys
+    that come with each choice of `kind_key`, in the place of its own of the same name.
+    """
+
+    name: str
+    settings: type
+    many: Literal["one", "list", "named"] = "one"
+    required: bool = False
+    kind_key: str = ""
+    kinds: Mapping[str, type] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class SectionReader:
+    """Reads the tables of one host file. `strict` None: about all; else only about these tables."""
+
+    file: HostFile
+    strict: Collection[str] | None
+    root: Table = field(init=False)
+    warnings: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.root = self.file.root()
+
+    def table(self, name: str, settings: type[T]) -> T:
+        """A table that may be absent, all of whose keys have defaults."""
+        return self.part(name, lambda root: read(settings, root.table(name, {})), settings)
+
+    def must(self, name: str, parse: Callable[[Table], T]) -> T:
+        """What is parsed from a shared table. Raises ConfigError."""
+        self.root.has(name)
+        try:
+            return parse(self.root)
+        except ShapeError as error:
+            fail(self.file.path, self._by_variable(str(error)))
+
+    def part(self, name: str, parse: Callable[[Table], T], otherwise: Callable[[], T]) -> T:
+        """What is parsed from the table of that name. Raises ConfigError, or warns and gives `otherwise()`."""
+        self.root.has(name)
+        try:
+            return parse(self.root)
+        except ShapeError as error:
+            self._wrong(name, error)
+            return otherwise()
+
+    def end(self) -> tuple[str, ...]:
+        """Nothing else may stand in the file; returns the warnings. Raises ConfigError."""
+        try:
+            refuse_unknown(self.root)
+        except ShapeError as error:
+            self._wrong("", error)
+        return tuple(self.warnings)
+
+    def _wrong(self, name: str, error: ShapeError) -> None:
+        text = self._by_variable(str(error))
+        if self.strict is None or name in self.strict:
+            fail(self.file.path, text)
+        self.warnings.append(error_line(self.file.path, text))
+
+    def _by_variable(self, text: str) -> str:
+        """The error with the variable that set the value, where it was one."""
+        for place, variable in self.file.environment.items():
+            table, _, name = place.partition(".")
+            if text.startswith((f"[{table}] {name} ", f"[{table}] {name}:")):
+                return f"{text} (set by {variable})"
+        return text

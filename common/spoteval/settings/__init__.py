@@ -1,0 +1,1 @@
+"""Settings as frozen dataclasses whose fields describe themselves."""
