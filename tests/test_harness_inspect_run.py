@@ -127,11 +127,14 @@ def test_what_is_finished_stays_finished(lives: Lives) -> None:
 
 
 def check_account(lives: Lives) -> None:
-    """Every begin that the episodes witness is an attempt, every intended episode is completed."""
+    """Every begin that the episodes witness is an attempt, every intended episode is completed.
+
+    A kill between the harness's record of a begin and the episode's own leaves an attempt without a witness.
+    """
     found = Inspect().survey(lives.run, lives.work)
     assert found.unreadable == ()
     assert (found.pending, found.in_flight) == ((), ())
-    assert len(found.attempts) == lives.counts()["begin"]
+    assert len(found.attempts) >= lives.counts()["begin"]
     assert len(found.intended or ()) == N
     assert tally(classify(found.intended or (), found.attempts))["completed"] == N
     ended = [attempt for attempt in found.attempts if attempt.outcome is Outcome.COMPLETED]
