@@ -271,7 +271,8 @@ def test_a_start_that_does_not_come_keeps_its_hold(
     """Not RUNNING within the window: exit 1, the hold stands, visible and safe."""
     provider = with_provider(monkeypatch, FakeProvider([S.STOPPED]))
     hosts.configure(
-        "restarter", restarter_file(hosts.base).replace('start_window = "7s"', 'start_window = "1ms"')
+        "restarter",
+        restarter_file(hosts.base).replace('start_window = "7s"', 'start_window = "1ms"'),
     )
     done = hosts.restarter("start")
     (key,) = hosts.stored()

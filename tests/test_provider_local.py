@@ -1,17 +1,20 @@
 """Provider and notice source `local`: what the files say, and what their absence says."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from provider_contract import SECRET, ProviderContract
 from spoteval.clock import Now, stamp
-from spoteval.files import held, write_record
+from spoteval.files import held, remove, write_record
 from spoteval.local.cloud import CloudFiles
 from spoteval.notice.contract import Notice
 from spoteval.notice.file import FileNotice
-from spoteval.provider.contract import Observation, Price, Reply, State
+from spoteval.provider.contract import Observation, Price, Reply, ReplyKind, State
 from spoteval.provider.local import LocalProvider, local_provider
 from spoteval.shape import ShapeError, Table, Unreadable
 
@@ -59,6 +62,124 @@ def cloud(tmp_path: Path) -> Iterator[CloudFiles]:
 def provider(cloud: CloudFiles, clock: Clock) -> LocalProvider:
     """The provider of that cloud."""
     return LocalProvider(cloud.root, clock, clock.pause)
+
+
+STATUS: dict[ReplyKind, int] = {
+    "accepted": 200,
+    "auth": 403,
+    "gone": 404,
+    "conflict": 409,
+    "rate": 429,
+    "capacity": 503,
+    "unknown": 500,
+}
+
+
+@dataclass
+class LocalFace:
+    """A cloud whose driver answers at each pause of the clock, or does not."""
+
+    files: CloudFiles
+    clock: Clock
+    arrived: list[str] = field(default_factory=list)
+    status: int | None = 200
+
+    def __post_init__(self) -> None:
+        self.clock.at_pause = self.drive
+
+    def drive(self) -> None:
+        """The driver's turn: a call that it sees is counted, and answered unless it is to be silent."""
+        request = self.files.oldest_request()
+        if request is None:
+            return
+        self.arrived.append(request.verb)
+        if self.status is not None:
+            self.files.answer(request.id, self.status, None)
+        else:
+            remove(self.files.requests / f"{request.id}.json")
+
+    @property
+    def provider(self) -> LocalProvider:
+        """The provider of that cloud."""
+        return LocalProvider(self.files.root, self.clock, self.clock.pause)
+
+    @property
+    def kinds(self) -> Sequence[ReplyKind]:
+        """Those that a status stands for."""
+        return tuple(STATUS)
+
+    @property
+    def damages(self) -> Sequence[Callable[[], None]]:
+        """A state and replies that are torn, zero-filled, or of another kind."""
+        bodies = (
+            b"\0\0\0",
+            b'{"format": 1, "sta' + SECRET.encode(),
+            b'{"format": 2}',
+            b'{"format": 1, "status": "x", "price": {"amount": NaN, "currency": "USD"}}',
+        )
+        return [partial(self.damaged, body) for body in bodies]
+
+    def damaged(self, body: bytes) -> None:
+        """The state and every answer, from now on."""
+        self.files.state.write_bytes(body)
+
+        def answer() -> None:
+            request = self.files.oldest_request()
+            if request is not None:
+                self.files.replies.mkdir(exist_ok=True)
+                (self.files.replies / f"{request.id}.json").write_bytes(body)
+                remove(self.files.requests / f"{request.id}.json")
+
+        self.clock.at_pause = answer
+
+    def writes(self, **changes: object) -> None:
+        """The driver's state, but for these."""
+        write_record(self.files.state, STATE | changes)
+
+    def is_now(
+        self,
+        state: State,
+        billed: bool | None = None,
+        last_start: datetime | None = None,
+        cause: str | None = None,
+    ) -> None:
+        """The instance, from now on."""
+        at = stamp(last_start) if last_start else None
+        self.writes(state=state.value, billed=bool(billed), last_start=at, stop_reason=cause)
+
+    def says_another_word(self) -> None:
+        """A word of its own."""
+        self.writes(state="HIBERNATED")
+
+    def costs(self, amount: float, currency: str, per: str) -> None:
+        """The price, from now on."""
+        self.writes(price={"amount": amount, "currency": currency, "per": per})
+
+    def replies(self, kind: ReplyKind) -> None:
+        """To each call, from now on."""
+        self.status = STATUS[kind]
+
+    def never_answers(self) -> None:
+        """Calls arrive and are not answered."""
+        self.status = None
+
+    def is_away(self) -> None:
+        """The driver is gone; what it wrote is still there."""
+        self.files.lock.unlink()
+
+    def calls(self) -> list[str]:
+        """What the driver saw."""
+        return self.arrived
+
+
+@pytest.fixture
+def face(cloud: CloudFiles, clock: Clock) -> LocalFace:
+    """A driver that obeys."""
+    return LocalFace(cloud, clock)
+
+
+class TestLocalContract(ProviderContract):
+    """The local cloud keeps the contract of every provider."""
 
 
 def test_what_the_driver_wrote_is_observed(cloud: CloudFiles, clock: Clock) -> None:

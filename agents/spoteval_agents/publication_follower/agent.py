@@ -9,6 +9,7 @@ import spoteval
 from spoteval.clock import Now, read_now
 from spoteval.config.guest import GuestConfig, read_guest
 from spoteval.config.shared import ConfigError
+from spoteval.control.guest import warn_of
 from spoteval.decision import Decision
 from spoteval.files import Taken, held
 from spoteval.harness.parts import read_part
@@ -34,7 +35,8 @@ def main() -> None:
         return
     paths = host_paths()
     try:
-        config = read_guest(paths.config)
+        config = read_guest(paths.config, NAME)
+        warn_of(config)
         with (
             held(paths.run / f"{NAME}.lock"),
             Waker((DurablePaths(config.disk.path).requests,)) as waker,

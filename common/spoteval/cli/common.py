@@ -39,14 +39,18 @@ class Host:
         return "guest" if self.guest else "restarter host" if self.restarter else "laptop"
 
 
-def this_host() -> Host:
-    """The host by its configuration; a laptop where there is none. Raises ConfigError."""
+def this_host(agent: str | None = None) -> Host:
+    """The host by its configuration; a laptop where there is none. Raises ConfigError.
+
+    With `agent`, the host file is read as that agent reads it: a child that an agent starts is no stricter than it;
+    "" is strict about the shared tables alone.
+    """
     paths = host_paths()
     if "SPOTEVAL_CONFIG" not in os.environ and not paths.config.exists():
         return Host(paths)
     if read_host(paths.config).role == "guest":
-        return Host(paths, guest=read_guest(paths.config))
-    return Host(paths, restarter=read_restarter(paths.config))
+        return Host(paths, guest=read_guest(paths.config, agent))
+    return Host(paths, restarter=read_restarter(paths.config, agent))
 
 
 def guest_of(host: Host) -> GuestConfig:

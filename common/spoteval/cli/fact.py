@@ -30,7 +30,7 @@ def fact() -> None:
 @json_option
 def put(name: str, body: str, as_json: bool) -> None:
     """Put one fact of this boot into the store; putting it again changes nothing."""
-    host = this_host()
+    host = this_host("")
     config = guest_of(host)
     boot = _boot(host, disk_of(config))
     put_fact(store_of(host), config.instance, boot.seq, boot.session, name, _object(body))
@@ -42,7 +42,7 @@ def put(name: str, body: str, as_json: bool) -> None:
 @json_option
 def epoch(as_json: bool) -> int:
     """Claim the next epoch of the active run for this life of the machine."""
-    host = this_host()
+    host = this_host("")
     config = guest_of(host)
     disk = disk_of(config)
     run = active_record(disk).name

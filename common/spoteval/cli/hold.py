@@ -75,7 +75,7 @@ def place(instance: str | None, on_guest: bool, as_json: bool, **asked: Any) -> 
     On the restarter host it is a file, unless --id, --ensure-stopped or --no-resume ask for more than a
     file can say. On the guest and on a laptop it is an object in the store.
     """
-    host, wish = this_host(), Wish(**asked)
+    host, wish = this_host(""), Wish(**asked)
     name = named(host, instance)
     if on_guest:
         done = _place_guest(host, wish)
@@ -95,7 +95,7 @@ def place(instance: str | None, on_guest: bool, as_json: bool, **asked: Any) -> 
 @json_option
 def release(instance: str | None, hold_id: str | None, as_json: bool) -> None:
     """Lift the holds on INSTANCE, whoever placed them. The guest hold is lifted on the guest, by rm."""
-    host = this_host()
+    host = this_host("")
     name = named(host, instance)
     if host.guest:
         raise Refused(

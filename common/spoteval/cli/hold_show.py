@@ -15,7 +15,7 @@ from spoteval.report.holds import HoldsSeen, lines
 @json_option
 def show(instance: str | None, as_json: bool) -> None:
     """Every hold on INSTANCE: four files, each with what it does, and the objects in the store."""
-    host, now = this_host(), read_now()
+    host, now = this_host(""), read_now()
     seen = holds_seen(host, named(host, instance), now)
     if as_json:
         say_json(seen.record())

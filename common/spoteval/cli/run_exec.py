@@ -23,7 +23,7 @@ from spoteval.shape import Unreadable
 @click.command(name="exec")
 def exec_() -> Never:
     """Become the harness of the active run. Refused while an interruption is under way and under a guest hold."""
-    host = this_host()
+    host = this_host("")
     disk = disk_of(guest_of(host))
     _refuse_unless_free(host.paths, disk)
     run = active_record(disk)

@@ -24,7 +24,7 @@ def server() -> None:
 @json_option
 def probe(name: str, as_json: bool) -> int:
     """Healthy, the model served, one completion by the run's own key? Exit 0 ready, 1 not (with --json always 0)."""
-    host = this_host()
+    host = this_host("boot-resume")
     look = _look(_settings(guest_of(host), name), host.paths.credentials)
     if as_json:
         say_json({"ready": look.ready, "refused": look.refused, "saw": look.saw})

@@ -22,7 +22,7 @@ from spoteval.shape import Unreadable
 @json_option
 def settle(by: str, as_json: bool) -> None:
     """Settle what the last interruption cut. Again changes nothing; refused while the run works."""
-    host = this_host()
+    host = this_host("")
     config = guest_of(host)
     disk = disk_of(config)
     began = read_now()

@@ -44,7 +44,7 @@ def stop(instance: str | None, reason: str, no_resume: bool, as_json: bool) -> N
     Works on either host. On the guest the hold is proved in the store, then the run is stopped by its own
     path, a last pass is published and the machine powers off.
     """
-    host = this_host()
+    host = this_host("")
     if host.guest:
         done = stop_here(host, host.guest, instance, reason, no_resume=no_resume)
     elif host.restarter:

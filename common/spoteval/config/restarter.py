@@ -25,9 +25,9 @@ from spoteval.settings.money import Money
 from spoteval.shape import ShapeError, Table
 
 LOCAL, STORE = "local", "store"
-OWN: Mapping[str, tuple[str, ...]] = {"restarter": ("instance", "poll", "grant")}
+SHARED = ("host", "store", "instance")
+OWN: Mapping[str, tuple[str, ...]] = {"restarter": ("poll", "grant")}
 """What an agent is strict about, besides the tables that all share."""
-SHARED = ("host", "store")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,17 +146,18 @@ SECTIONS = (
 def read_restarter(path: Path, agent: str | None = None) -> RestarterConfig:
     """The restarter's configuration; raises ConfigError with file, table, key, value and what is allowed.
 
-    With `agent`, what is wrong in tables of others is in `warnings` and their defaults are in force.
+    With `agent`, what is wrong in tables of others is in `warnings` and their defaults are in force; "" is
+    strict about the shared tables alone.
     """
     file = read_host(path, "restarter")
-    strict = None if agent is None else {*SHARED, *OWN[agent]}
+    strict = None if agent is None else {*SHARED, *OWN.get(agent, ())}
     reader = SectionReader(file, strict)
     host = reader.must("host", lambda root: read(RestarterHost, root.table("host")))
     config = RestarterConfig(
         path=path,
         holds=host.holds,
         shared_store=reader.must("store", lambda root: _store(root, host.holds)),
-        instances=reader.part("instance", _instances, tuple),
+        instances=reader.must("instance", _instances),
         poll=reader.table("poll", PollSettings),
         grant=reader.table("grant", Grant),
         costs=reader.table("costs", CostSettings),

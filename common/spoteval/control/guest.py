@@ -23,7 +23,8 @@ def serve(agent: str, body: Body) -> int:
         return 0
     host = host_paths()
     try:
-        config = read_guest(host.config)
+        config = read_guest(host.config, agent)
+        warn_of(config)
         with held(host.run / f"{agent}.lock"):
             body(config, host)
     except ConfigError as error:
@@ -33,6 +34,12 @@ def serve(agent: str, body: Body) -> int:
         tell(str(error), warning=True)
         return 1
     return 0
+
+
+def warn_of(config: GuestConfig) -> None:
+    """Say what is wrong in tables of others: one typo must not stop all agents."""
+    for line in config.warnings:
+        tell(f"{line} (not for this agent; `spoteval check` refuses it)", warning=True)
 
 
 def decisions_of(durable: DurablePaths, agent: str) -> Path:

@@ -55,7 +55,7 @@ def reply_from(table: Table) -> Reply:
     if not isinstance(kind, str) or kind not in _REPLIES:
         return Reply(ok=False, kind="unknown", detail=f"reply must be {' | '.join(_REPLIES)}")
     detail = table.values.get("detail")
-    said = " ".join(detail.split())[:_LONGEST] if isinstance(detail, str) else ""
+    said = _one_line(detail) if isinstance(detail, str) else ""
     found: ReplyKind = kind  # type: ignore[assignment]  # just looked up in the kinds themselves
     return Reply(ok=found == "accepted", kind=found, detail=said)
 
@@ -80,7 +80,12 @@ def price_from(table: Table, now: Now) -> Reading[Price]:
 def _evidence(table: Table) -> str:
     """What says so, as one word of a line; a program that gives none is itself the evidence."""
     text = table.maybe_text("evidence")
-    return "-".join(text.split())[:_LONGEST] if text and text.strip() else EVIDENCE
+    return (_one_line(text) if text else "").replace(" ", "-") or EVIDENCE
+
+
+def _one_line(text: str) -> str:
+    plain = "".join(char if char.isprintable() else " " for char in text)
+    return " ".join(plain.split())[:_LONGEST]
 
 
 def _plain(word: object) -> str:
