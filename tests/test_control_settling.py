@@ -228,7 +228,7 @@ def play(world: World, session: str, ends: int, cuts: int, recorded: bool, marke
 
 @settings(deadline=None, max_examples=50)
 @given(lives=LIVES, crash=st.integers(1, 40))
-def test_each_cut_attempt_is_settled_exactly_once(
+def test_i4_each_cut_attempt_is_settled_exactly_once(
     crash_points: CrashPoints, lives: list[tuple[bool, int, int, str, bool]], crash: int
 ) -> None:
     """Whatever lives a machine had, with a crash at any write of each settlement: one line for each attempt that

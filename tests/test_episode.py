@@ -41,7 +41,7 @@ def an(outcome: Outcome | None, number: int = 1, key: str = "k") -> Attempt:
 
 
 @given(intended=INTENDED, attempts=ATTEMPTS)
-def test_classes_partition_the_intended_episodes(
+def test_i4_classes_partition_the_intended_episodes(
     intended: list[str], attempts: list[Attempt]
 ) -> None:
     """Whatever attempts there are, also of episodes that nobody intended: one class each, and the sum is right."""

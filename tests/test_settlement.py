@@ -28,7 +28,7 @@ def settled(cut: list[Attempt], records: list[dict[str, object]], name: str) -> 
 
 
 @given(rounds=ROUNDS)
-def test_each_cut_attempt_is_settled_exactly_once(rounds: list[frozenset[int]]) -> None:
+def test_i4_each_cut_attempt_is_settled_exactly_once(rounds: list[frozenset[int]]) -> None:
     """However often and in whichever interruptions it is seen as cut."""
     records: list[dict[str, object]] = []
     for index, numbers in enumerate(rounds):
@@ -41,7 +41,7 @@ def test_each_cut_attempt_is_settled_exactly_once(rounds: list[frozenset[int]]) 
 
 
 @given(rounds=ROUNDS, kept=st.integers(0, 200))
-def test_a_settlement_cut_short_is_completed_by_the_next(
+def test_i4_a_settlement_cut_short_is_completed_by_the_next(
     rounds: list[frozenset[int]], kept: int
 ) -> None:
     """Lines that a crash left out are written later, and those that were written are not written again."""
