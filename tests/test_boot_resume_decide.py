@@ -179,6 +179,13 @@ def test_nothing_is_started_from_the_deadline_on(left_s: float, stage: str) -> N
     assert f"stage={stage}" in line(seen(record=replace(RECORD, plan=plan)))
 
 
+def test_nothing_is_started_once_a_person_declared_the_run_over() -> None:
+    """Also on the next boot: its end is end-handler's."""
+    assert line(seen(finishing=True)).startswith(
+        f'{WAIT}complete run=swe why="a person has declared it over; '
+    )
+
+
 def test_the_gate_opens_with_an_event_that_says_since_when_a_server_is_there() -> None:
     """The unit's own start where it is known, else now."""
     plan = planned(seen())

@@ -238,6 +238,22 @@ def test_past_its_deadline_a_run_is_stopped_marked_and_settled(tmp_path: Path) -
     }
 
 
+@pytest.mark.runs("looks at the members twice, half a second apart")
+def test_a_run_that_a_person_declared_over_is_ended(ending: Ending) -> None:
+    """Stopped and marked, settled, published, held twice, off; its end says why, and what was left out."""
+    ending.finish("a")
+    write_record(ending.guest.run.finish, {"by": "ana", "reason": "enough seen"})
+    ending.guest.units.scripts[RUN_UNIT] = iter([frozenset([GONE])] * 6)
+    ending.until(1000 + 120)
+    assert ending.off
+    assert ending.story == ["settle --by", "final", "pass", "hold place", "fact put"]
+    (marked,) = interruptions(ending.guest.run).values()
+    assert (marked.opened.source, marked.cause) == ("operator", "operator")
+    end = ending.end()
+    assert (end.reason, end.finished, end.intended) == ("finished-early", 1, 3)
+    assert ending.guest.durable.guest_hold.read_text() == "run swe is over: finished-early"
+
+
 @pytest.mark.parametrize(("follows", "backlog", "pending"), [(True, 2, 2), (False, 0, None)])
 def test_what_cannot_be_published_is_said_and_does_not_keep_the_machine_on(
     tmp_path: Path, follows: bool, backlog: int, pending: int | None

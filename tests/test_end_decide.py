@@ -105,6 +105,20 @@ def test_at_its_deadline_a_run_is_over(left_s: float, over: bool) -> None:
         assert (line, act) == (wanted, None)
 
 
+def test_a_run_that_a_person_declared_over_is_over() -> None:
+    """Whatever the clock and the count say; a run that is complete by then ended as complete."""
+    early = with_run(SEEN, count=OPEN, finishing=True)
+    assert row(early) == (
+        'wait stage=intent reason=finished-early why="written down before anything is done"',
+        "intent",
+    )
+    unread = with_run(early, count=Unreadable("EIO"), deadline=Unreadable("x"))
+    assert row(unread)[1] == "intent"
+    assert "reason=complete" in row(with_run(SEEN, finishing=True))[0]
+    switched = replace(early, kill_switch="dbg")
+    assert row(switched)[1] is None
+
+
 def test_a_clock_that_is_not_synchronised_passes_no_deadline() -> None:
     """Unknown is waited for; a complete run needs no clock."""
     unsynced = replace(NOW, synced=False)

@@ -107,6 +107,11 @@ class RunPaths:
         return self.root / "epochs"
 
     @property
+    def finish(self) -> Path:
+        """A person has declared the run over: end-handler ends it."""
+        return self.root / "finish.json"
+
+    @property
     def end(self) -> Path:
         """How the run ended."""
         return self.root / "end.json"

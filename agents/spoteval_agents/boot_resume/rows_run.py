@@ -49,6 +49,8 @@ def _over(case: Case) -> str | None:
         return "the end is end-handler's"
     if run.stages.unfinished == 0:
         return "nothing is left to run; the follower has not written all of it down yet"
+    if run.finishing:
+        return "a person has declared it over; the end is end-handler's"
     deadline = run.record.plan.deadline
     remaining_s = left_s(deadline, case.now) if deadline is not None else None
     if remaining_s is not None and remaining_s <= 0:

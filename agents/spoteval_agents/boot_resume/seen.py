@@ -45,6 +45,8 @@ class RunSeen:
     complete: Reading[bool] = False
     """By the witness: every intended episode is finished, or the run has its end record."""
     begun: bool = False
+    finishing: bool = False
+    """A person has declared it over."""
 
 
 @dataclass(frozen=True, slots=True)

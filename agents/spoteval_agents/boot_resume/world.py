@@ -105,6 +105,7 @@ class World:
             claimed=claimed(paths, self.session) is not None,
             complete=self._complete.value(files, lambda: _complete(paths)),
             begun=_begun(record, paths, stages, pids),
+            finishing=paths.finish.exists(),
         )
 
     def _stages(self, known: Known[Stages], events: Path) -> Stages:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from spoteval.clock import Now, elapsed_s, left_s
 from spoteval.control.enders import HOLD_WITHIN_S, ROUNDS, Ender, rounds
-from spoteval.control.ending import COMPLETE, DEADLINE, End
+from spoteval.control.ending import COMPLETE, DEADLINE, FINISHED, End
 from spoteval.decision import Decision
 from spoteval.line import Value
 from spoteval.shape import Reading, Unreadable
@@ -64,11 +64,13 @@ def decide(seen: Seen, state: State, policy: Policy, now: Now) -> Plan:
 
 
 def why_over(run: RunSeen, now: Now) -> Reading[str | None]:
-    """Why the run is over: its end record, else complete, else past its deadline; None while it is not."""
+    """Why the run is over: its end record, else complete, declared over, past its deadline; None while it is not."""
     if isinstance(run.end, End):
         return run.end.reason
     if not isinstance(run.count, Unreadable) and run.count.complete:
         return COMPLETE
+    if run.finishing:
+        return FINISHED
     if isinstance(run.deadline, Unreadable):
         return run.deadline
     left = left_s(run.deadline, now) if run.deadline is not None else None

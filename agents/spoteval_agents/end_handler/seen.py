@@ -31,6 +31,8 @@ class RunSeen:
     members: Reading[int] = 0
     deadline: Reading[datetime | None] = None
     end: Reading[End | None] = None
+    finishing: bool = False
+    """A person has declared it over."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,7 @@ class Probes:
             members=pids if isinstance(pids, Unreadable) else len(pids),
             deadline=_deadline(disk, name),
             end=read_end(paths),
+            finishing=paths.finish.exists(),
         )
 
 

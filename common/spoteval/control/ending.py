@@ -10,7 +10,7 @@ from spoteval.files import read_record, write_new_record
 from spoteval.paths import RunPaths
 from spoteval.shape import Reading, ShapeError, Table, Unreadable
 
-COMPLETE, DEADLINE = "complete", "deadline"
+COMPLETE, DEADLINE, FINISHED = "complete", "deadline", "finished-early"
 
 
 @dataclass(frozen=True, slots=True)
