@@ -10,6 +10,7 @@ from spoteval.demo.truth import (
     hold_spans,
     read_witness,
     starts_under_hold,
+    unexplained_starts,
 )
 from spoteval.event import Event
 from spoteval.hold import Hold
@@ -57,16 +58,34 @@ def test_holds_stand_from_their_time_until_their_release() -> None:
     assert hold_spans(holds, {"a": at(5)}) == [(at(1), at(5)), (at(2), None)]
 
 
-def test_starts_are_counted_on_both_sides() -> None:
-    """The restarter's own events, and what the market saw."""
+def line(what: str, status: int | None = None) -> dict[str, object]:
+    return {"what": what, "status": status}
+
+
+BY_HAND = line("start-asked", 200)
+
+
+def test_every_answered_start_call_is_counted() -> None:
+    """Also one that is refused for want of capacity; one that finds none later was counted when it was asked."""
+    history = [BY_HAND, line("running"), line("capacity", 503), line("start-asked", 200)]
+    assert asked_of_market([*history, line("capacity")]) == 3
     assert asked_by_restarter([event(1, "start-asked"), event(2, "running")]) == [at(1)]
-    assert asked_of_market([{"what": "start-asked"}, {"what": "running"}]) == 1
+
+
+def test_starts_that_only_one_side_knows_are_unexplained() -> None:
+    """But for the call that the restarter was killed over: it was on record before it went out."""
+    asked, answered = event(1, "start-asked"), event(2, "start-answered", "accepted")
+    refused = [BY_HAND, line("capacity", 503)]
+    assert unexplained_starts([asked, answered], refused) == 0
+    assert unexplained_starts([], refused) == 1
+    assert unexplained_starts([asked, answered], [BY_HAND]) == 1
+    assert unexplained_starts([asked], [BY_HAND]) == 0
+    assert unexplained_starts([asked], refused) == 0
+    assert unexplained_starts([asked, asked], [BY_HAND, *refused]) == 0
 
 
 def test_an_error_that_ran_needs_the_error_and_the_running() -> None:
     """An accepted start that runs, and an error without capacity, are not it."""
-    fine = [event(1, "start-asked"), event(2, "start-answered", "accepted"), event(3, "running")]
-    none = [event(4, "start-asked"), event(5, "start-answered", "unknown"), event(6, "start-asked")]
-    ran = [event(7, "start-answered", "unknown"), event(8, "running")]
-    assert errors_that_ran([*fine, *none]) == 0
-    assert errors_that_ran([*fine, *none, *ran]) == 1
+    fine, none = [BY_HAND, line("running")], [line("start-asked", 500), line("capacity")]
+    assert errors_that_ran([*fine, *none, *fine, line("capacity", 503), *fine]) == 0
+    assert errors_that_ran([*fine, *none, line("start-asked", 500), line("running")]) == 1

@@ -11,11 +11,11 @@ from spoteval.demo.layout import INSTANCE, RUN, DemoPaths
 from spoteval.demo.truth import (
     Witness,
     asked_by_restarter,
-    asked_of_market,
     errors_that_ran,
     hold_spans,
     read_witness,
     starts_under_hold,
+    unexplained_starts,
 )
 from spoteval.episode import classify, tally
 from spoteval.event import Event, events_from
@@ -85,7 +85,7 @@ def take_account(paths: DemoPaths, store: Store) -> Account:
         witness=read_witness(paths.witness),
         preemptions=_preempted(history(paths)),
         capacity_failures=sum(event.kind == "capacity-failure" for event in events),
-        start_errors_that_ran=errors_that_ran(events),
+        start_errors_that_ran=errors_that_ran(history(paths)),
         hold_violations=_violations(paths, store, events),
         machine_off=cloud_state(paths.cloud) == "STOPPED",
         both_holds=DurablePaths(paths.durable).guest_hold.exists()
@@ -107,13 +107,9 @@ def _preempted(lines: tuple[dict[str, object], ...]) -> int:
 
 
 def _violations(paths: DemoPaths, store: Store, events: tuple[Event, ...]) -> int:
-    """The restarter's starts under any hold, and starts that nobody's record explains.
-
-    The one start that is not the restarter's is the person's first, made under her own hold.
-    """
+    """The restarter's starts under any hold, and starts that nobody's record explains."""
     asked = asked_by_restarter(events)
-    unexplained = asked_of_market(history(paths)) - len(asked) - 1
-    return starts_under_hold(asked, _spans(store)) + abs(unexplained)
+    return starts_under_hold(asked, _spans(store)) + unexplained_starts(events, history(paths))
 
 
 def _spans(store: Store) -> list[tuple[datetime, datetime | None]]:

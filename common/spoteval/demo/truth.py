@@ -1,13 +1,16 @@
 """The demo's own check: what the market did and what the episodes themselves wrote, beside our records."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from spoteval.event import Event
 from spoteval.hold import Hold
+
+BY_HAND = 1
+"""The one start that is not the restarter's is the person's first, made under her own hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +61,19 @@ def asked_by_restarter(events: Iterable[Event]) -> list[datetime]:
 
 
 def asked_of_market(history: Iterable[Mapping[str, object]]) -> int:
-    """How many start calls the market saw, whoever made them."""
-    return sum(line.get("what") == "start-asked" for line in history)
+    """How many start calls the market answered, whoever made them and however it answered."""
+    return sum(_is_start(line) for line in history)
+
+
+def unexplained_starts(events: Sequence[Event], history: Sequence[Mapping[str, object]]) -> int:
+    """By how much the restarter's record and what the market saw differ.
+
+    A call is on record before it goes out: one without an answer on record may or may not have reached the market.
+    """
+    difference = asked_of_market(history) - len(asked_by_restarter(events)) - BY_HAND
+    answered = sum(event.kind == "start-answered" for event in events)
+    unanswered = max(0, len(asked_by_restarter(events)) - answered)
+    return max(difference, -difference - unanswered, 0)
 
 
 def hold_spans(
@@ -74,17 +88,21 @@ def refused(answered: Event) -> bool:
     return answered.evidence != "accepted"
 
 
-def errors_that_ran(events: Iterable[Event]) -> int:
-    """Start calls that answered an error while the start went on to RUNNING."""
+def errors_that_ran(history: Iterable[Mapping[str, object]]) -> int:
+    """Start calls that the market answered with an error while the start went on to RUNNING."""
     count, failed = 0, False
-    for event in events:
-        if event.kind == "start-asked":
-            failed = False
-        elif event.kind == "start-answered":
-            failed = refused(event)
-        elif event.kind == "running" and failed:
+    for line in history:
+        if _is_start(line):
+            failed = line.get("status") != 200
+        elif line.get("what") == "running" and failed:
             count, failed = count + 1, False
     return count
+
+
+def _is_start(line: Mapping[str, object]) -> bool:
+    """A call that is refused for want of capacity is one, with a status; a start that finds none later is not."""
+    asked = line.get("what") in ("start-asked", "start-conflict")
+    return asked or (line.get("what") == "capacity" and line.get("status") is not None)
 
 
 def _within(at: datetime, since: datetime, until: datetime | None) -> bool:
