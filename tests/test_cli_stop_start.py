@@ -201,7 +201,7 @@ def test_a_guest_that_does_not_answer_is_not_stopped(
 
 def test_stop_on_the_guest(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hold proved with ensure_stopped, guest hold, draining, last pass asked, power off asked."""
-    monkeypatch.setattr("spoteval.cli.stop_guest.patience", no_patience)
+    monkeypatch.setattr("spoteval.cli.passing.patience", no_patience)
     monkeypatch.setattr("spoteval.cli.stop_guest.PASS_WITHIN_S", 0.0)
     done = hosts.guest("stop", "gpu-1", "--reason", "tp 4 -> 8", "--no-resume")
     (hold,) = hosts.laptop("hold", "show", "gpu-1", "--json").record["store"]

@@ -91,6 +91,27 @@ class RunPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """One change by `run set`: the generation that it made, and of each setting what it was and what it is."""
+
+    generation: int
+    at: datetime
+    by: str
+    reason: str
+    settings: Mapping[str, tuple[str, str]]
+
+    def record(self) -> dict[str, object]:
+        """The change as a JSON object."""
+        return {
+            "generation": self.generation,
+            "at": stamp(self.at),
+            "by": self.by,
+            "reason": self.reason,
+            "settings": {name: list(pair) for name, pair in self.settings.items()},
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class RunRecord:
     """A frozen run. `generation` grows with each change that is allowed; `versions` are those of its making."""
 
@@ -100,6 +121,7 @@ class RunRecord:
     created: datetime
     plan: RunPlan
     versions: Mapping[str, str] = field(default_factory=dict)
+    changes: tuple[Change, ...] = ()
 
     def record(self) -> dict[str, object]:
         """The record as a JSON object."""
@@ -110,6 +132,7 @@ class RunRecord:
             "created": stamp(self.created),
             "plan": self.plan.record(),
             "versions": dict(self.versions),
+            "changes": [change.record() for change in self.changes],
         }
 
 
@@ -123,6 +146,7 @@ def run_from(table: Table) -> Reading[RunRecord]:
             created=table.moment("created"),
             plan=_plan_from(table.table("plan")),
             versions=table.strings("versions"),
+            changes=tuple(_change_from(item) for item in table.tables("changes")),
         )
     except ShapeError as error:
         return Unreadable(str(error))
@@ -134,6 +158,20 @@ def name_error(name: str) -> str | None:
     if plain and 0 < len(name) <= 64 and name[0].isalnum():
         return None
     return f'"{name}": a run name is 1 to 64 of a-z A-Z 0-9 - _ . and begins with a letter or digit'
+
+
+def _change_from(table: Table) -> Change:
+    below = table.table("settings")
+    pairs = {name: below.texts(name) for name in below.values}
+    if not all(len(pair) == 2 for pair in pairs.values()):
+        raise table.error("settings", "[before, after] of each")
+    return Change(
+        generation=table.whole("generation"),
+        at=table.moment("at"),
+        by=table.text("by"),
+        reason=table.text("reason"),
+        settings={name: (pair[0], pair[1]) for name, pair in pairs.items()},
+    )
 
 
 def _plan_from(table: Table) -> RunPlan:

@@ -3,20 +3,20 @@
 from contextlib import suppress
 
 from spoteval.cli.active import active_record
-from spoteval.cli.common import Host, disk_of, fresh_id, patience, store_of, who
+from spoteval.cli.common import Host, disk_of, fresh_id, store_of, who
 from spoteval.cli.output import step
+from spoteval.cli.passing import ask_pass
 from spoteval.cli.runstop import stop_active
-from spoteval.clock import elapsed_s, read_now
+from spoteval.clock import read_now
 from spoteval.config.guest import GuestConfig
 from spoteval.control.enders import Ender, mark_proved, write_intent
 from spoteval.control.handhold import hold_object
 from spoteval.control.refused import Failed, Refused
-from spoteval.control.requests import FINAL, Answer, answer, ask
+from spoteval.control.requests import FINAL
 from spoteval.control.runlife import hold_guest
 from spoteval.files import touch
 from spoteval.hold import Hold
 from spoteval.interruption import OPERATOR
-from spoteval.loop import Waiting
 from spoteval.machine.session import this_session
 from spoteval.paths import DurablePaths
 from spoteval.store.contract import StoreError
@@ -102,20 +102,9 @@ def _stop_run(host: Host, disk: DurablePaths, reason: str) -> str:
 
 
 def _last_pass(disk: DurablePaths) -> str:
-    asked = ask(disk, FINAL, "stop", PASS_WITHIN_S, read_now())
-    with patience() as waiting:
-        done = _answer(disk, asked, waiting)
+    done = ask_pass(disk, FINAL, "stop", PASS_WITHIN_S)
     if done is None:
         return (
             f"last pass: no answer within {PASS_WITHIN_S:.0f} s; the next boot publishes the rest"
         )
     return f"last pass: {done.published} published, {done.backlog} left"
-
-
-def _answer(disk: DurablePaths, asked: str, waiting: Waiting) -> Answer | None:
-    began = read_now().mark
-    while not isinstance(found := answer(disk, asked), Answer):
-        if (elapsed_s(began, read_now()) or 0.0) >= PASS_WITHIN_S:
-            return None
-        waiting.wait(0.25)
-    return found

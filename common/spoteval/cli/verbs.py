@@ -34,6 +34,8 @@ VERBS: dict[str, Verb] = {
     "run new": Verb(f"{_RUN}:new", "Freeze [run] into a run record; starts nothing.", "run"),
     "run start": Verb(f"{_RUN}:start", "Make a run the active one; boot-resume starts it.", "run"),
     "run stop": Verb(f"{_RUN}:stop", "Stop the active run, keep it resumable.", "run"),
+    "run set": Verb("spoteval.cli.run_set:set_", "Change concurrency, deadline, limits.", "run"),
+    "run finish": Verb("spoteval.cli.run_finish:finish", "End a run early, for good.", "run"),
     "run show": Verb(f"{_SHOW}:show", "One run's record and progress.", "run"),
     "run list": Verb(f"{_SHOW}:list_", "All runs of this disk or store.", "run"),
     "run exec": Verb("spoteval.cli.run_exec:exec_", "Become the harness of the active run."),

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from spoteval.clock import stamp
-from spoteval.run import RunPlan, RunRecord, StopRules
+from spoteval.line import flat
+from spoteval.run import Change, RunPlan, RunRecord, StopRules
 from spoteval.settings.keys import keys_of
 
 
@@ -63,6 +64,7 @@ def record_lines(record: RunRecord) -> list[str]:
         ("env", _pairs(plan.env.items())),
         ("secret_env", _pairs((name, f"<{file}>") for name, file in plan.secret_env.items())),
         ("stop rules", _rules(plan)),
+        *(("changed", _changed(change)) for change in record.changes),
     ]
     return [f"{name:<12} {value}" for name, value in pairs if value]
 
@@ -86,6 +88,13 @@ def _rules(plan: RunPlan) -> str:
         if getattr(plan.stop_rules, item.field) is not None
     ]
     return " · ".join(f"{name} {text}" for name, text in typed) or "those of [grant]"
+
+
+def _changed(change: Change) -> str:
+    words = ", ".join(
+        f"{name} {before} -> {after}" for name, (before, after) in change.settings.items()
+    )
+    return f'{words}: "{flat(change.reason)}" ({flat(change.by)}, {stamp(change.at)})'
 
 
 def _count(value: int | None) -> str:
