@@ -22,6 +22,7 @@ from spoteval.files import (
     write_record,
     write_whole,
 )
+from spoteval.files.read import TEXT_BYTES
 from spoteval.shape import Table, Unreadable
 
 
@@ -41,9 +42,36 @@ def test_a_failed_write_leaves_the_old_content_and_no_litter(tmp_path: Path) -> 
     """A directory in the way of the rename: an error, the old state, nothing half-written."""
     target = tmp_path / "there"
     (target / "full").mkdir(parents=True)
-    with pytest.raises(OSError, match="there"):
+    with pytest.raises(OSError, match="there") as error:
         write_whole(target, b"x")
+    assert error.value.filename == str(target)
     assert (target / "full").is_dir()
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_an_error_names_the_file_that_was_meant(tmp_path: Path) -> None:
+    """Not the temporary one, whose name is another each time: the same failure must read the same."""
+    (tmp_path / "file").write_text("")
+    for write in (write_whole, write_new):
+        with pytest.raises(OSError, match="File exists") as error:
+            write(tmp_path / "file" / "record.json", b"x")
+        assert error.value.filename == str(tmp_path / "file" / "record.json")
+
+
+def test_a_link_that_leads_nowhere_is_a_hold(tmp_path: Path) -> None:
+    """`ls` shows it, so it is there; what it says cannot be read."""
+    (tmp_path / "hold").symlink_to(tmp_path / "nowhere")
+    assert read_text(tmp_path / "hold") == Unreadable(
+        f"{tmp_path / 'hold'}: a link that leads nowhere"
+    )
+    assert read_text(tmp_path / "none") is None
+
+
+def test_of_a_long_text_the_beginning_is_read(tmp_path: Path) -> None:
+    """It stands in every line: at the bound whole, one past cut."""
+    for size in (TEXT_BYTES, TEXT_BYTES + 1):
+        (tmp_path / "hold").write_text("x" * size)
+        assert read_text(tmp_path / "hold") == "x" * TEXT_BYTES
 
 
 def test_create_only_tells_who_was_first(tmp_path: Path) -> None:

@@ -53,10 +53,8 @@ def take(path: Path, top: Path, read: Callable[[], bytes] | None = None) -> Evid
     """
     if not path.parent.resolve().is_relative_to(top.resolve()):
         raise ValueError(f"{path}: leads out of {top}")
-    with os.fdopen(os.open(path, _FLAGS), "rb") as file:
+    with _opened(path) as file:
         before = os.fstat(file.fileno())
-        if not S_ISREG(before.st_mode):
-            raise ValueError(f"{path}: not a plain file")
         os.fsync(file.fileno())
         sync_names(path.parent, top)
         data, blob = _read(file, before.st_size) if read is None else _of(read())
@@ -65,6 +63,15 @@ def take(path: Path, top: Path, read: Callable[[], bytes] | None = None) -> Evid
     if not _ident(after) == ident == ident_of(path):
         raise Changed(f"{path}: changed while it was read")
     return Evidence(path, ident, before.st_mode & 0o777, blob, data)
+
+
+def _opened(path: Path) -> BufferedReader:
+    """The file, open; raises ValueError for whatever is none."""
+    descriptor = os.open(path, _FLAGS)
+    if not S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ValueError(f"{path}: not a plain file")
+    return os.fdopen(descriptor, "rb")
 
 
 def blob_of(data: bytes) -> Blob:

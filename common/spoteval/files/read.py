@@ -1,15 +1,21 @@
 """Reading records back: absent, whole, or unreadable, never a guess."""
 
+import errno
 import json
+import os
 from pathlib import Path
+from stat import S_ISREG
 
 from spoteval.shape import Reading, Table, Unreadable
+
+TEXT_BYTES = 4096
+"""Of a touch file: its text stands in every line."""
 
 
 def read_record(path: Path) -> Reading[Table | None]:
     """The JSON object at `path` as a table; None where the file is absent, Unreadable where it is damaged."""
     try:
-        data = path.read_bytes()
+        data = _bytes(path)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -29,10 +35,25 @@ def parse_record(data: bytes, place: str) -> Reading[Table]:
 
 
 def read_text(path: Path) -> Reading[str | None]:
-    """The text of a touch file: None where it is absent, empty text where it was only touched."""
+    """The text of a touch file: None where it is absent, empty text where it was only touched.
+
+    Of a long text the beginning. A link that leads nowhere is there, and cannot be read.
+    """
     try:
-        return path.read_text(errors="replace").strip()
+        return _bytes(path, TEXT_BYTES).decode(errors="replace").strip()
     except FileNotFoundError:
-        return None
+        return Unreadable(f"{path}: a link that leads nowhere") if path.is_symlink() else None
     except OSError as error:
         return Unreadable(f"{path}: {error.strerror}")
+
+
+def _bytes(path: Path, most: int = -1) -> bytes:
+    """What is in a plain file. Anything else is not waited for: a pipe would never answer."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a plain file", str(path))
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(most)
+    finally:
+        os.close(descriptor)

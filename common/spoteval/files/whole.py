@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from spoteval.files.step import step
@@ -13,26 +14,32 @@ def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
 
     Raises OSError (ENOSPC, EROFS, …); then the old content stands.
     """
-    temporary = _written_beside(path, data, mode)
-    step("rename", path)
-    temporary.replace(path)
-    step("renamed", path)
-    sync_directory(path.parent)
+    with _about(path):
+        temporary = _written_beside(path, data, mode)
+        step("rename", path)
+        try:
+            temporary.replace(path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+        step("renamed", path)
+        sync_directory(path.parent)
 
 
 def write_new(path: Path, data: bytes, mode: int = 0o644) -> bool:
     """Create `path` with `data`, durable when it returns; False, and nothing changed, where it is there already."""
-    temporary = _written_beside(path, data, mode)
-    try:
-        step("link", path)
-        os.link(temporary, path)
-        step("linked", path)
-    except FileExistsError:
-        return False
-    finally:
-        temporary.unlink(missing_ok=True)
-    sync_directory(path.parent)
-    return True
+    with _about(path):
+        temporary = _written_beside(path, data, mode)
+        try:
+            step("link", path)
+            os.link(temporary, path)
+            step("linked", path)
+        except FileExistsError:
+            return False
+        finally:
+            temporary.unlink(missing_ok=True)
+        sync_directory(path.parent)
+        return True
 
 
 def write_record(path: Path, record: Mapping[str, object], mode: int = 0o644) -> None:
@@ -82,6 +89,15 @@ def sync(path: Path, flags: int = os.O_RDONLY) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def _about(path: Path) -> Iterator[None]:
+    """Errors name the file that was meant: the temporary one has another name each time, and nobody knows it."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def _written_beside(path: Path, data: bytes, mode: int) -> Path:
