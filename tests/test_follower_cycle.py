@@ -588,3 +588,33 @@ def test_a_clock_that_jumps_stops_nothing(guest: Guest) -> None:
     guest.later()
     cycle(replace(guest.world, clock=back), guest.memory)
     assert len(guest.witness()) == 2
+
+
+def test_durable_first(guest: Guest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Evidence and its folders, then what is meant, then the bytes; the witness before the manifest."""
+    guest.finish("1", {"log.txt": b"x", "sub/y": b"y"})
+    real, put, done = os.fsync, guest.store.put, list[str]()
+
+    def fsync(descriptor: int) -> None:
+        real(descriptor)
+        path = Path(f"/proc/self/fd/{descriptor}").readlink()
+        if path.is_relative_to(guest.disk.disk):
+            done.append(str(path.relative_to(guest.disk.root)))
+
+    def counted(key: str, data: bytes) -> Put:
+        done.append(key)
+        return put(key, data)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(guest.store, "put", counted)
+    run(guest)
+    work, keys = f"runs/{RUN}/work/episodes", f"runs/{RUN}/episodes/1/1"
+    first = done.index(f"{keys}/episode.json")
+    evidence = ["1/log.txt", "1/sub/y", "1/sub", "1/episode.json", "1", ""]
+    for name in [*(f"{work}/{name}".rstrip("/") for name in evidence), f"runs/{RUN}"]:
+        assert name in done[:first], name
+    last = max(index for index, name in enumerate(done[:first]) if name.startswith(work))
+    assert "publication/journal.jsonl" in done[last:first]
+    manifest = done.index(f"{keys}/MANIFEST.json")
+    assert f"runs/{RUN}/finished.jsonl" in done[first:manifest]
+    assert {f"{keys}/{name}" for name in ("log.txt", "sub/y")} <= set(done[first:manifest])

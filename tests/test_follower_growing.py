@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from follower_world import RUN, Guest
+from follower_world import RUN, Clock, Guest
 from spoteval.publication.manifest import Manifest, manifest_from
 from spoteval.publication.pull import pull
 from spoteval.publication.verify import compare
@@ -14,7 +14,8 @@ from spoteval.store.contract import Put
 from spoteval_agents.publication_follower import evidence, growing
 from spoteval_agents.publication_follower.cycle import cycle
 from spoteval_agents.publication_follower.journal import Journal, held
-from spoteval_agents.publication_follower.work import Blob
+from spoteval_agents.publication_follower.memory import Memory
+from spoteval_agents.publication_follower.work import Blob, Ident
 
 ONE, TWO, THREE = (Blob(digit * 64, 1) for digit in "123")
 EVENTS = "log/gpu-1/events.jsonl/"
@@ -311,3 +312,24 @@ def test_a_journal_cut_at_each_byte_is_read(tmp_path: Path) -> None:
 def test_what_an_answer_tells(answer: Put, earlier: tuple[Blob, ...], found: Blob | None) -> None:
     """Created: what was sent. Exists: the one thing that was ever meant, or nobody knows."""
     assert held(answer, ONE, earlier) == found
+
+
+def test_a_segment_that_a_torn_journal_forgot_is_not_trusted(guest: Guest) -> None:
+    """The file was written anew, as long as before: what lies under the same key is not what it holds."""
+    path = journal_path(guest)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(line for line in lines if b"/000000000000-" not in line))
+    guest.paths.events.write_bytes(b"#" * guest.paths.events.stat().st_size)
+    guest.restart()
+    run(guest)
+    assert json.loads(body(guest, f"{EVENTS}000002/BEGIN.json"))["why"] == "journal lost"
+    assert agrees(guest)
+
+
+@pytest.mark.parametrize(("age_s", "remembered"), [(2.0, False), (2.1, True)])
+def test_a_file_written_just_now_is_read_again(age_s: float, remembered: bool) -> None:
+    """Two writes may bear the same time and length; an older file that looks the same is the same."""
+    memory, now = Memory(), Clock()()
+    written_ns = int((now.wall.timestamp() - age_s) * 1e9)
+    memory.learn({"a": Ident(1, 2, written_ns)}, frozenset(), now)
+    assert ("a" in memory.read) is remembered

@@ -315,3 +315,25 @@ def test_a_pull_reads_only_the_run(guest: Guest, tmp_path: Path) -> None:
     asked = guest.asked()
     assert asked[0] == f"runs/{RUN}/"
     assert all(key.startswith(f"runs/{RUN}/") for key in asked)
+
+
+def test_segments_that_contradict_each_other_are_named(guest: Guest, tmp_path: Path) -> None:
+    """Overlapping ones are joined where they agree; a gap and a length that is not the name's are named too."""
+    prefix = f"runs/{RUN}/log/gpu-1/other.jsonl/000001"
+    for name, data in (
+        ("0-5", b"aaaaa"),
+        ("0-8", b"aaaaabbb"),
+        ("3-6", b"aabbbb"),
+        ("0-9", b"xxxxxyyyy"),
+    ):
+        offset, _, length = name.partition("-")
+        guest.store.put(f"{prefix}/{int(offset):012d}-{length}", data)
+    guest.store.put(f"{prefix.replace('other', 'gap')}/000000000001-1", b"x")
+    guest.store.put(f"{prefix.replace('other', 'short')}/000000000000-2", b"x")
+    report = pull(guest.store, RUN, tmp_path / "out")
+    assert (tmp_path / "out/other.jsonl").read_bytes() == b"aaaaabbbb"
+    assert said(report) == [
+        "gap.jsonl: missing: bytes 0 to 1",
+        f"{prefix}/000000000000-9: differs: an earlier segment has other bytes there",
+        f"{prefix.replace('other', 'short')}/000000000000-2: differs: 1 bytes, its name says 2",
+    ]
