@@ -1,6 +1,7 @@
 """Holds in the store: sets of ids without clock or order, proof, bodies that cannot be read."""
 
 import random
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -135,6 +136,24 @@ def test_a_hold_of_the_wrong_shape_is_a_hold(store: FileStore, body: bytes) -> N
     store.put(hold_key("gpu-1", "x"), body)
     (found,) = fetch(store, "gpu-1", ["x"])
     assert found == unread_hold("x", "gpu-1", found.reason.removeprefix("unreadable hold: "))
+
+
+def test_the_key_names_a_hold_whatever_its_body_says(store: FileStore) -> None:
+    """A release is of the same key: a hold that was known by another name could never be lifted."""
+    store.put(hold_key("gpu-1", "a"), encoded(replace(hold(), id="b", instance="gpu-9").record()))
+    (found,) = fetch(store, "gpu-1", look(store, "gpu-1").standing)
+    assert (found.id, found.instance) == ("a", "gpu-1")
+
+
+def test_a_hold_whose_name_is_no_text_is_a_hold_and_can_be_lifted(store: FileStore) -> None:
+    """A key may name any bytes; its record can still be written down."""
+    store.put("instances/gpu-1/holds/%FF.json", b"")
+    (found,) = fetch(store, "gpu-1", look(store, "gpu-1").standing)
+    assert parse_record(encoded(found.record()), "hold") == Table(
+        {"format": 1, **found.record()}, "hold"
+    )
+    release(store, "gpu-1", found.id, "ana", AT)
+    assert look(store, "gpu-1").standing == ()
 
 
 def test_a_hold_out_of_reach_is_a_hold(store: FileStore) -> None:

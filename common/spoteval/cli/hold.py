@@ -23,6 +23,7 @@ from spoteval.control.refused import Refused
 from spoteval.control.runlife import hold_guest
 from spoteval.hold import Hold
 from spoteval.instance import instance_error
+from spoteval.line import flat
 from spoteval.paths import InstancePaths
 from spoteval.shape import duration_s
 
@@ -86,7 +87,7 @@ def place(instance: str | None, on_guest: bool, as_json: bool, **asked: Any) -> 
     if as_json:
         say_json(done)
     else:
-        say(f"{name} held: {done.get('path', done['id'])} ({done['strength']})")
+        say(f"{name} held: {flat(str(done.get('path', done['id'])))} ({done['strength']})")
 
 
 @click.command()
@@ -111,7 +112,7 @@ def release(instance: str | None, hold_id: str | None, as_json: bool) -> None:
         say_json({"instance": name, "released": list(released), "removed": list(removed)})
         return
     for what in (*removed, *released):
-        say(f"lifted {what}")
+        say(f"lifted {flat(what)}")
     if not (removed or released):
         say(f"{name}: no hold stands here")
 

@@ -24,22 +24,27 @@ def follow_option(function: F) -> F:
 
 def say(text: str) -> None:
     """Print a line or a block."""
-    print(text, flush=True)
+    print(_printable(text), flush=True)
 
 
 def step(text: str) -> None:
     """Say on stderr what was just done: stdout stays for the answer."""
-    print(text, file=sys.stderr, flush=True)
+    print(_printable(text), file=sys.stderr, flush=True)
 
 
 def say_json(record: Mapping[str, object]) -> None:
     """Print one JSON object on one line."""
-    print(json.dumps(record, ensure_ascii=False), flush=True)
+    print(_printable(json.dumps(record, ensure_ascii=False)), flush=True)
 
 
 def on_terminal() -> bool:
     """Whether a person reads this."""
     return sys.stdout.isatty()
+
+
+def _printable(text: str) -> str:
+    """Names that are no text are shown by their bytes."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def painted(text: str, colour: str, terminal: bool) -> str:

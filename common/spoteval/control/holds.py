@@ -1,6 +1,7 @@
 """Holds in the store: placed create-only, proved, read, released by a person."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 
 from spoteval.clock import stamp
@@ -54,7 +55,8 @@ def _fetched(store: Store, instance: str, hold_id: str) -> Hold:
     found = _read(store, hold_key(instance, hold_id))
     if isinstance(found, Unreadable):
         return unread_hold(hold_id, instance, found.why)
-    return found
+    # The key names it: a release is of the same key, whatever the body says.
+    return replace(found, id=hold_id, instance=instance)
 
 
 def _read(store: Store, key: str) -> Reading[Hold]:

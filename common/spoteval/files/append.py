@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spoteval.files.step import step
-from spoteval.files.whole import sync_directory
+from spoteval.files.whole import json_line, sync_directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def append_lines(path: Path, records: "list[Mapping[str, object]]", durable: boo
     """Append several JSON lines in one write. Raises OSError where the disk does not take all of it."""
     is_new = not path.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
-    data = b"".join((json.dumps(record, ensure_ascii=False) + "\n").encode() for record in records)
+    data = b"".join(json_line(record) for record in records)
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         step("append", path)

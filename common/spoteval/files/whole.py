@@ -54,7 +54,15 @@ def write_new_record(path: Path, record: Mapping[str, object], mode: int = 0o644
 
 def encoded(record: Mapping[str, object]) -> bytes:
     """A record as it lies on a disk or in the store: one JSON object, `format` first."""
-    return (json.dumps({"format": 1, **record}, ensure_ascii=False) + "\n").encode()
+    return json_line({"format": 1, **record})
+
+
+def json_line(record: Mapping[str, object]) -> bytes:
+    """One JSON object on a line. Names that are no text (surrogates, as Python reads them) come back as they were."""
+    try:
+        return (json.dumps(record, ensure_ascii=False) + "\n").encode()
+    except UnicodeEncodeError:
+        return (json.dumps(record) + "\n").encode()
 
 
 def touch(path: Path, text: str = "") -> None:
