@@ -13,6 +13,7 @@ from spoteval.control.runcontrol import RUN_UNIT
 from spoteval.files import read_record, touch, write_record
 from spoteval.machine.cgroup import mark
 from spoteval.machine.process import spawn
+from spoteval.publication.keys import record_key
 from spoteval.shape import Table
 
 pytestmark = pytest.mark.runs("`run new` asks the harness for its version")
@@ -303,6 +304,22 @@ def test_list_and_show_from_the_store(hosts: Hosts) -> None:
     assert hosts.laptop("run", "show", "q4").err == (
         f'run show: "q4": no such run in {hosts.store.url} (spoteval run list)\n'
     )
+
+
+def test_the_restarter_host_shows_the_assigned_run_and_the_limits_in_force(hosts: Hosts) -> None:
+    """Without a name the run that the instance is for; of each limit the tighter one."""
+    hosts.guest("run", "new", "q3")
+    hosts.store.put(record_key("q3", 1), hosts.disk.run("q3").record.read_bytes())
+    assert hosts.restarter("run", "show").err == ("run show: name a run (assigned: gpu-1: none)\n")
+    hosts.guest("run", "start", "q3")
+    shown = hosts.restarter("run", "show")
+    assert shown.lines[0].startswith("run          q3, generation 1, made ")
+    assert shown.lines[-1] == (
+        "in force     no price cap · no spend limit · failed starts 45 min"
+        " · preemptions before healthy 2 · before 20 episodes 3"
+    )
+    found = hosts.restarter("run", "show", "--json").record
+    assert found["limits"]["failed_starts_s"] == {"seen": None, "limit": 2700.0}
 
 
 def test_an_empty_list_says_how_to_begin(hosts: Hosts) -> None:

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import click
 import pytest
 
-from cli_hosts import Hosts, made_hosts
+from cli_hosts import Hosts, made_hosts, restarter_file
 from spoteval.clock import read_now, stamp
 from spoteval.control.eventlog import DecisionLog, log_event
 from spoteval.decision import Decision
@@ -18,7 +19,8 @@ from spoteval.event import NEEDS_YOU, Event
 from spoteval.files import append_line, encoded, held, touch, write_record
 from spoteval.loop import Waiting, Wake
 from spoteval.publication.keys import heartbeat_key, record_key, segment_key, state_key
-from spoteval.run import RunPlan, RunRecord
+from spoteval.run import RunPlan, RunRecord, StopRules
+from spoteval.settings.money import Money
 
 RECORD = RunRecord("q3", "gpu-1", 1, read_now().wall, RunPlan("directory", "fresh_budget"))
 
@@ -103,9 +105,10 @@ def test_on_the_guest_by_its_own_files(hosts: Hosts) -> None:
         "classes completed 1 · model failure 0 · harness error 0 · interrupted 1",
         "attempts 1 ended · 1 cut (50 %) · fresh budget",
     ]
-    assert lines[-2:] == [
+    assert lines[-3:] == [
         "holds guest none · keep-alive none · kill switch none",
         "· not seen here: restarter",
+        "rules the restarter counts: not seen from here",
     ]
 
 
@@ -126,6 +129,59 @@ def test_on_the_restarter_host_from_its_files_and_the_store(hosts: Hosts) -> Non
     assert found["published"]["last_pass_s"] == pytest.approx(5.0, abs=3.0)
     assert found["done"]["unknown"] == "not before 10 episodes are finished"
     assert [piece["cell"] for piece in found["night"]] == ["·", "!", "·", "▒", "█"]
+
+
+def test_the_rules_are_counted_on_the_restarter_host(hosts: Hosts) -> None:
+    """From its memory and its grant, tightened by the run's own; with the run that the instance is for."""
+    more = '[grant]\nspend = { amount = 40, currency = "USD" }\nstarts = 9\n'
+    hosts.configure("restarter", restarter_file(hosts.base, more=more))
+    tight = StopRules(spend=Money(22, "USD"), failed_starts_s=1200.0)
+    plan = replace(RECORD.plan, stop_rules=tight)
+    write_record(hosts.disk.run("q3").record, replace(RECORD, plan=plan).record())
+    publish(hosts)
+    restarter_knows(hosts)
+    counts = {"unhealthy": 1, "starts_from": 2}
+    since = replace(read_now().mark, mono_s=read_now().mono_s - 600)
+    memory = {"word": "RUNNING", "counts": counts, "starts": 5, "failing_since": since.record()}
+    write_record(hosts.instance.state, memory)
+    lines = _plain(hosts.restarter("status").lines)
+    assert lines[-3:] == [
+        "rules failed starts 10 of 20 min · before healthy 1 of 2 · spend 15 %",
+        "grant no price cap · starts 3 of 9",
+        "assigned q3, generation 1",
+    ]
+    assert any(line.startswith("spent 3.1") and " of 22 USD · " in line for line in lines)
+    found = hosts.restarter("status", "--json").record
+    assert found["rules"]["preemptions_before_healthy"] == {"seen": 1, "limit": 2}
+    assert found["assigned"] == {"run": "q3", "generation": 1}
+
+
+def test_what_came_before_the_run_is_not_its_own(hosts: Hosts) -> None:
+    """Spend, preemptions and failures count from the moment in which the instance was assigned to it."""
+    publish(hosts)
+    restarter_knows(hosts)
+    log_event(hosts.instance.events, event(95, "stopped", "restarter", reason="preempted"))
+    assigned = replace(event(30, "run-assigned", "restarter"), detail={"run": "q3"})
+    log_event(hosts.instance.events, assigned)
+    found = hosts.restarter("status", "--json").record
+    assert (found["restarts"]["capacity_failures"], found["attempts"]["preemptions"]) == (0, 0)
+    assert found["spent"]["high"] == pytest.approx(30 / 60 * 6.0, abs=0.02)
+
+
+def test_more_than_three_instances_are_a_line_each(hosts: Hosts) -> None:
+    """A screen each up to three; by name the whole one."""
+    text = (hosts.base / "restarter" / "config.toml").read_text()
+    for number in (2, 3):
+        table = f'provider = "local"\nid = "{number}"\ncloud = "/nowhere"\n'
+        text += f"\n[instance.gpu-{number}]\n{table}"
+    hosts.configure("restarter", text)
+    assert sum("gpu-" in line for line in hosts.restarter("status").lines) == 3
+    hosts.configure("restarter", f"{text}\n[instance.gpu-4]\n{table}")
+    many = hosts.restarter("status")
+    assert (many.code, len(many.lines)) == (1, 5)
+    assert many.lines[0] == "4 instances, 4 need you  (spoteval status NAME shows one)"
+    assert len(hosts.restarter("status", "gpu-4").lines) > 5
+    assert len(hosts.restarter("status", "--json").lines) == 4
 
 
 def test_on_a_laptop_from_the_store_alone(hosts: Hosts) -> None:

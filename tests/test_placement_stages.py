@@ -113,3 +113,16 @@ def test_spend_of_a_stopped_machine_has_no_price_now() -> None:
     again = spend(mixed, at(100))
     assert again is not None
     assert (again.starts, again.currency) == (1, "USD")
+
+
+def test_spend_counts_from_a_moment_on() -> None:
+    """What ended before is another run's, of what was up only the rest; at the moment itself it is over."""
+    story = [
+        *(told(0, "start-asked", price=3600.0), told(10, "running"), told(20, "stopped")),
+        *(told(30, "start-asked", price=3600.0), told(40, "running"), told(60, "stopped")),
+    ]
+    for since_s, low, high, starts in ((0, 30, 50, 2), (15, 25, 35, 2), (20, 20, 30, 1)):
+        found = spend(story, at(100), at(since_s))
+        assert found is not None
+        assert (round(found.low), round(found.high), found.starts) == (low, high, starts)
+    assert spend(story, at(100), at(60)) is None

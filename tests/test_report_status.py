@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from event_story import told
+from spoteval.config.grant import Grant
 from spoteval.control.runfiles import Progress
 from spoteval.episode import Attempt, Outcome
 from spoteval.event import NEEDS_YOU, Event
@@ -15,11 +16,14 @@ from spoteval.placement.stages import Restart
 from spoteval.report.eta import Eta
 from spoteval.report.holds import GUEST, KEEP_ALIVE, KILL_SWITCH, RESTARTER, FileHold, HoldsSeen
 from spoteval.report.needs import Need, held_needs, open_needs
+from spoteval.report.overview import overview
+from spoteval.report.rules import Counted, Rules, limits_line
 from spoteval.report.status import STALE_GUEST_S, STALE_RESTARTER_S, Source, Status
 from spoteval.report.status_lines import bar, screen
 from spoteval.report.timeline import Piece
 from spoteval.run import RunPlan, RunRecord
-from spoteval.shape import Unreadable
+from spoteval.settings.money import Money
+from spoteval.shape import Reading, Unreadable
 
 NOW = datetime(2026, 12, 2, 7, 12, tzinfo=UTC)
 BEGAN = datetime(2026, 12, 1, 20, 0, tzinfo=UTC)
@@ -80,6 +84,17 @@ STATUS = Status(
         for _ in range(5)
     ),
     spend=Spend(219.24, 226.4, "USD", 6, 11.6, 11.6, 11.6),
+    rules=Rules(
+        Grant(
+            price_cap=Money(14.0, "USD", "hour"),
+            spend=Money(600, "USD"),
+            starts=60,
+            until=datetime(2026, 12, 31, tzinfo=UTC),
+        ),
+        Counted(starts=7),
+        "swe-lite-q3",
+        2,
+    ),
 )
 
 SCREEN = """\
@@ -95,8 +110,11 @@ swe-lite-q3  exploratory  gpu-1  RUNNING 1 h 25 min         Wed 02 Dec 07:12 UTC
              20    22    00     02    04     06   █ work  ▒ restart  · off
   restarts   5 · median 24 min, of it server start 14 · 1 capacity failure
   published  212 of 212 · last pass 38 s ago · withheld not measured yet
-  spent      219–226 USD · 1.03–1.07 per episode · now 11.60 USD/h
-  holds      restarter none · guest none · keep-alive none · kill switch none"""
+  spent      219–226 of 600 USD · 1.03–1.07 per episode · now 11.60 USD/h
+  holds      restarter none · guest none · keep-alive none · kill switch none
+  rules      failed starts 0 of 45 min · before healthy 0 of 2 · spend 38 %
+  grant      cap 14.00 USD/h · starts 7 of 60 · until Thu 31 Dec 00:00
+  assigned   swe-lite-q3, generation 2"""
 
 
 def test_the_whole_screen() -> None:
@@ -114,6 +132,7 @@ def test_an_empty_status_invents_nothing() -> None:
         "  ok, nothing needs you              facts: guest not seen, restarter not seen",
         "",
         "  holds      not seen here: restarter, guest, keep-alive, kill switch",
+        "  rules      the restarter counts: not seen from here",
     ]
 
 
@@ -188,27 +207,33 @@ def test_the_deadline_passes() -> None:
         assert screen(late)[5] == f"             deadline Wed {run.plan.deadline:%H:%M}: {text}"
 
 
+def _hold_lines(holds: HoldsSeen) -> list[str]:
+    """The screen down to its holds."""
+    lines = screen(replace(STATUS, holds=holds))
+    return lines[: next(n for n, line in enumerate(lines) if line.startswith("  rules"))]
+
+
 def test_holds_are_shown_with_their_reasons() -> None:
     """Files by their text, objects by id; a store that cannot be read is said, not skipped."""
     held = (replace(FILES[0], text="tp 4 -> 8"), replace(FILES[1], text=""), *FILES[2:])
     hold = Hold("end-1", "gpu-1", "complete", "end-handler", NOW - timedelta(minutes=5))
-    lines = screen(replace(STATUS, holds=HoldsSeen("gpu-1", held, (hold,))))
+    lines = _hold_lines(HoldsSeen("gpu-1", held, (hold,)))
     assert lines[-3:] == [
         '  holds      restarter "tp 4 -> 8" · guest placed · keep-alive none',
         "             · kill switch none",
         '             store end-1 "complete" (end-handler, 5 min ago)',
     ]
     long = replace(hold, id="end-20261201T052332-0a9f", reason="run swe-lite-q3 is over: complete")
-    assert screen(replace(STATUS, holds=HoldsSeen("gpu-1", held, (long,))))[-2:] == [
+    assert _hold_lines(HoldsSeen("gpu-1", held, (long,)))[-2:] == [
         "             store end-20261201T052332-0a9f (end-handler, 5 min ago)",
         '               "run swe-lite-q3 is over: complete"',
     ]
     wide = (replace(FILES[0], text="tp 4 -> 8, more key-value cache (ana)"), *FILES[1:])
-    assert screen(replace(STATUS, holds=HoldsSeen("gpu-1", wide, ())))[-2:] == [
+    assert _hold_lines(HoldsSeen("gpu-1", wide, ()))[-2:] == [
         '  holds      restarter "tp 4 -> 8, more key-value cache (ana)" · guest none',
         "             · keep-alive none · kill switch none",
     ]
-    away = screen(replace(STATUS, holds=HoldsSeen("gpu-1", FILES, Unreadable("timeout:10s"))))
+    away = _hold_lines(HoldsSeen("gpu-1", FILES, Unreadable("timeout:10s")))
     assert away[-1] == "             store not readable here: timeout:10s"
 
 
@@ -245,6 +270,68 @@ def test_the_record_has_the_same_figures() -> None:
 
 def _need(seconds: float, source: str, text: str) -> Event:
     return replace(told(seconds, NEEDS_YOU), source=source, reason=text)
+
+
+@pytest.mark.parametrize(
+    ("counted", "limits", "line"),
+    [
+        (
+            Counted(failing_s=1980.0, unhealthy=1),
+            Grant(spend=None),
+            "failed starts 33 of 45 min · before healthy 1 of 2 · spend no limit",
+        ),
+        (
+            Counted(interrupted=2, finished=12),
+            Grant(preemptions_before_healthy=None, spend=Money(100, "EUR")),
+            (
+                "failed starts 0 of 45 min · before healthy off · before 20 episodes 2 of 3"
+                " · spend limit is in EUR"
+            ),
+        ),
+        (
+            Counted(interrupted=2, finished=20),
+            Grant(failed_starts_s=None),
+            "failed starts off · before healthy 0 of 2 · spend no limit",
+        ),
+        (Unreadable("state.json: damaged"), Grant(), "not known: state.json: damaged"),
+    ],
+)
+def test_the_rules_line(counted: Reading[Counted], limits: Grant, line: str) -> None:
+    """Each rule with how far it is; one that is off says so, and what is not known is not guessed."""
+    assert " · ".join(Rules(limits, counted).words(STATUS.spend)) == line
+    record = Rules(limits, counted).record(STATUS.spend)
+    assert record["unknown"] == (counted.why if isinstance(counted, Unreadable) else None)
+
+
+def test_the_limits_in_one_line() -> None:
+    """As `run show` says them on the restarter host."""
+    assert STATUS.rules is not None
+    assert limits_line(STATUS.rules.limits) == (
+        "cap 14.00 USD/h · spend 600 USD · starts 60 · failed starts 45 min"
+        " · preemptions before healthy 2 · before 20 episodes 3 · until Thu 31 Dec 00:00"
+    )
+    off = Grant(failed_starts_s=None, preemptions_before_episodes=None)
+    assert limits_line(off) == (
+        "no price cap · no spend limit · failed starts off · preemptions before healthy 2"
+    )
+
+
+def test_many_instances_are_a_line_each() -> None:
+    """Those that need somebody first, and no line is wider than the screen."""
+    need = Need(NOW, "GPU changed H200 -> H100", "spoteval events")
+    found = [
+        replace(STATUS, instance="gpu-1"),
+        replace(STATUS, instance="gpu-2", waiting="backoff: no capacity twice"),
+        replace(STATUS, instance="gpu-10", needs=(need,)),
+        replace(STATUS, instance="gpu-4", run=None, progress=None, state=None),
+    ]
+    assert overview(found) == [
+        "4 instances, 1 need you  (spoteval status NAME shows one)",
+        "gpu-10  RUNNING   swe-lite-q3 212/500  needs you: GPU changed H200 -> H100 → sp…",
+        "gpu-2   RUNNING   swe-lite-q3 212/500  waiting: backoff: no capacity twice",
+        "gpu-1   RUNNING   swe-lite-q3 212/500  ok, nothing needs you",
+        "gpu-4   not seen  no run  ok, nothing needs you",
+    ]
 
 
 def test_a_need_is_open_until_something_overtakes_it() -> None:

@@ -91,6 +91,17 @@ def store_of(host: Host) -> Store:
         raise ConfigError(f"{STORE_VARIABLE} {error}") from error
 
 
+def maybe_store(host: Host) -> Store | None:
+    """The store; None on a restarter host whose holds are local files alone. Raises ConfigError as `store_of`."""
+    return None if is_local(host) else store_of(host)
+
+
+def is_local(host: Host) -> bool:
+    """Whether this is a restarter host without a store."""
+    without = host.restarter is not None and host.restarter.shared_store is None
+    return without and not os.environ.get(STORE_VARIABLE)
+
+
 def instance_of(config: RestarterConfig, name: str | None) -> InstanceSettings:
     """The instance of that name, or the only one; raises Refused."""
     known = {instance.name: instance for instance in config.instances}

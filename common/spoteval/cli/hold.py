@@ -11,6 +11,7 @@ from spoteval.cli.common import (
     fresh_id,
     guest_of,
     instance_of,
+    is_local,
     store_of,
     this_host,
     who,
@@ -83,6 +84,7 @@ def place(instance: str | None, on_guest: bool, as_json: bool, **asked: Any) -> 
     elif host.restarter and not wish.needs_object:
         done = _place_file(InstancePaths(host.paths.state, name), wish)
     else:
+        _refuse_local(host)
         done = _place_object(host, name, wish)
     if as_json:
         say_json(done)
@@ -104,7 +106,7 @@ def release(instance: str | None, hold_id: str | None, as_json: bool) -> None:
             f"spoteval hold release {name}. The guest hold: rm {disk_of(host.guest).guest_hold}"
         )
     paths = InstancePaths(host.paths.state, name)
-    file_alone = host.restarter is not None and hold_id == FILE_ID
+    file_alone = is_local(host) or (host.restarter is not None and hold_id == FILE_ID)
     released = () if file_alone else _released(host, name, hold_id)
     with_files = host.restarter is not None and hold_id in (None, FILE_ID)
     removed = release_files(paths, released) if with_files else ()
@@ -115,6 +117,14 @@ def release(instance: str | None, hold_id: str | None, as_json: bool) -> None:
         say(f"lifted {flat(what)}")
     if not (removed or released):
         say(f"{name}: no hold stands here")
+
+
+def _refuse_local(host: Host) -> None:
+    if is_local(host):
+        raise Refused(
+            'holds are files here ([host] holds is ["local"]): --ensure-stopped, --no-resume and'
+            " --id need a store (spoteval stop holds and stops)"
+        )
 
 
 def _released(host: Host, name: str, hold_id: str | None) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import click
 
-from spoteval.cli.common import Host, disk_of, store_of, this_host
+from spoteval.cli.common import Host, disk_of, maybe_store, this_host
 from spoteval.cli.hold import named
 from spoteval.cli.output import json_option, say, say_json
 from spoteval.clock import Now, read_now
@@ -28,4 +28,4 @@ def holds_seen(host: Host, instance: str, now: Now) -> HoldsSeen:
     """What this host can see. Raises Refused where the guest's disk is not proved."""
     disk = disk_of(host.guest) if host.guest else None
     serves = host.restarter is not None
-    return holds(Sight(host.paths, store_of(host), instance, disk, serves=serves), now)
+    return holds(Sight(host.paths, maybe_store(host), instance, disk, serves=serves), now)

@@ -2,7 +2,7 @@
 
 import click
 
-from spoteval.cli.common import Host, instance_of, restarter_of, store_of, this_host, who
+from spoteval.cli.common import Host, instance_of, is_local, restarter_of, store_of, this_host, who
 from spoteval.cli.output import json_option, say, say_json
 from spoteval.clock import Now, read_now
 from spoteval.config.restarter import RestarterConfig
@@ -26,6 +26,10 @@ def adopt(instance: str | None, every: bool, as_json: bool) -> None:
     """
     host, now = this_host(), read_now()
     config = restarter_of(host)
+    if is_local(host):
+        raise Refused(
+            "there is no register: holds are files of this host alone, and no store is set"
+        )
     own = identity(host.paths.state)
     if isinstance(own, Unreadable):
         raise Refused(own.why)

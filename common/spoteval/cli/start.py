@@ -5,9 +5,9 @@ import click
 from spoteval.cli.common import (
     fresh_id,
     instance_of,
+    maybe_store,
     patience,
     restarter_of,
-    store_of,
     this_host,
     who,
 )
@@ -27,7 +27,7 @@ from spoteval.control.byhand import (
     refuse_price,
     watch,
 )
-from spoteval.control.handhold import hold_object, release_objects
+from spoteval.control.handhold import hold_file, hold_object, release_files, release_objects
 from spoteval.control.refused import Failed, Refused
 from spoteval.hold import Hold
 from spoteval.paths import InstancePaths
@@ -50,33 +50,45 @@ def start(instance: str | None, reason: str, as_json: bool) -> None:
     host = this_host()
     config = restarter_of(host)
     settings = instance_of(config, instance)
-    paths, store = InstancePaths(host.paths.state, settings.name), store_of(host)
+    paths, store = InstancePaths(host.paths.state, settings.name), maybe_store(host)
     refuse_held(store, paths, settings.name)
     provider = provider_of(config, settings)
     if _runs(provider):
         raise Refused(f"{settings.name} is RUNNING already; nothing was asked")
     price = provider.price(OBSERVE_S)
     refuse_price(price, config.grant.price_cap)
-    hold = _held(store, settings.name, reason)
+    hold = _held(store, paths, reason)
     seen = _started(config, paths, provider, price, reason)
     if not seen.reached:
         raise Failed(
             f"{settings.name} is not RUNNING after {seen.took_s:.0f} s ({seen.word}); the hold"
-            f" {hold.id} stands (spoteval hold release {settings.name})"
+            f" {hold} stands (spoteval hold release {settings.name})"
         )
     step(f"RUNNING after {seen.took_s:.1f} s")
-    release_objects(store, settings.name, [hold.id], who(), read_now().wall)
-    step(f"released {hold.id}: the restarter takes over")
+    _released(store, paths, hold)
+    step(f"released {hold}: the restarter takes over")
     if as_json:
         say_json(_record(settings, hold, price, seen))
 
 
-def _held(store: Store, instance: str, reason: str) -> Hold:
+def _held(store: Store | None, paths: InstancePaths, reason: str) -> str:
+    """Hold the instance for the time of the start; returns the hold's name: an id, without a store the file."""
     now = read_now()
-    hold = Hold(fresh_id("manual", now), instance, reason, who(), now.wall)
-    strength = hold_object(store, hold, may_list=True)
-    step(f"held by {hold.id} ({strength}): the restarter starts nothing meanwhile")
-    return hold
+    hold = Hold(fresh_id("manual", now), paths.instance, reason, who(), now.wall)
+    if store is None:
+        hold_file(paths, f"manual start: {reason} ({who()})")
+        name, strength = str(paths.hold), "read"
+    else:
+        name, strength = hold.id, hold_object(store, hold, may_list=True)
+    step(f"held by {name} ({strength}): the restarter starts nothing meanwhile")
+    return name
+
+
+def _released(store: Store | None, paths: InstancePaths, hold: str) -> None:
+    if store is None:
+        release_files(paths, ())
+    else:
+        release_objects(store, paths.instance, [hold], who(), read_now().wall)
 
 
 def _started(
@@ -107,11 +119,11 @@ def _priced(price: Reading[Price]) -> str:
 
 
 def _record(
-    settings: InstanceSettings, hold: Hold, price: Reading[Price], seen: Watched
+    settings: InstanceSettings, hold: str, price: Reading[Price], seen: Watched
 ) -> dict[str, object]:
     return {
         "instance": settings.name,
-        "hold": hold.id,
+        "hold": hold,
         "price": price.record() if isinstance(price, Price) else None,
         "state": seen.word,
         "took_s": round(seen.took_s, 1),

@@ -9,9 +9,12 @@ from spoteval.cli.sight import sights
 from spoteval.clock import read_now
 from spoteval.report.gather import Sight
 from spoteval.report.gather import status as gathered
+from spoteval.report.overview import overview
 from spoteval.report.status import Status
 from spoteval.report.status_lines import screen
 
+MOST = 3
+"""More instances than these are a line each; by name each has its whole screen."""
 _CLEAR = "\x1b[H\x1b[2J"
 _AGEING = ("at", "state_s", "facts", "spent", "done", "night")
 _COLOURS = {"ok": "green", "waiting": "yellow", "needs you": "red"}
@@ -24,7 +27,8 @@ _COLOURS = {"ok": "green", "waiting": "yellow", "needs you": "red"}
 def status(name: str | None, as_json: bool, follow: bool) -> int:
     """Where the run stands, from files and the store; the provider is not asked.
 
-    NAME is an instance on the restarter host, elsewhere a run. Exit 1 when something needs you.
+    NAME is an instance on the restarter host, elsewhere a run. More than three instances are a line each.
+    Exit 1 when something needs you.
     """
     where = sights(this_host(), name)
     page = _Page(where, as_json)
@@ -55,6 +59,8 @@ class _Page:
         if self._as_json:
             for one in found:
                 say_json(one.record())
+        elif len(found) > MOST:
+            say("\n".join(overview(found)))
         else:
             say("\n\n".join("\n".join(_coloured(one)) for one in found))
 

@@ -65,8 +65,11 @@ def watch(
         waiting.wait(min(every_s, within_s - took_s))
 
 
-def refuse_held(store: Store, paths: InstancePaths, instance: str) -> None:
-    """Raise Refused while any hold stands, or holds cannot be read; StoreError while the store is away."""
+def refuse_held(store: Store | None, paths: InstancePaths, instance: str) -> None:
+    """Raise Refused while any hold stands, or holds cannot be read; StoreError while the store is away.
+
+    Without a store, holds are files alone.
+    """
     lift = f"spoteval hold release {instance}"
     if not paths.hold.parent.is_dir():
         raise Refused(f"{paths.hold.parent}: no such directory, which counts as a hold")
@@ -74,7 +77,7 @@ def refuse_held(store: Store, paths: InstancePaths, instance: str) -> None:
     if text is not None:
         reason = text.why if isinstance(text, Unreadable) else text
         raise Refused(f'held: "{reason}" ({lift})')
-    standing = look(store, instance).standing
+    standing = look(store, instance).standing if store is not None else ()
     if standing:
         raise Refused(f"held: {', '.join(standing)} ({lift})")
 

@@ -1,7 +1,7 @@
 """What a run cost so far, as a range, from the events of the restarter host."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from spoteval.event import Event
@@ -30,12 +30,14 @@ class _Life:
     per_hour: float
 
 
-def spend(events: Iterable[Event], until: datetime) -> Spend | None:
+def spend(events: Iterable[Event], until: datetime, since: datetime | None = None) -> Spend | None:
     """The spend of all starts that reached RUNNING and have a price per hour; None where there is none.
 
-    A start whose price is in another currency than the first one's is left out.
+    A start whose price is in another currency than the first one's is left out. What was before `since` is not
+    counted, of a machine that was up by then only the rest.
     """
     lives, currency = _lives(events)
+    lives = [cut for life in lives if (cut := _clipped(life, since)) is not None]
     if not lives or currency is None:
         return None
     return Spend(
@@ -65,6 +67,14 @@ def _lives(events: Iterable[Event]) -> tuple[list[_Life], str | None]:
             last = lives.pop()
             lives.append(_Life(last.asked, last.running, event.at, last.per_hour))
     return lives, currency
+
+
+def _clipped(life: _Life, since: datetime | None) -> _Life | None:
+    if since is None:
+        return life
+    if life.stopped is not None and life.stopped <= since:
+        return None
+    return replace(life, asked=max(life.asked, since), running=max(life.running, since))
 
 
 def _per_hour(price: Mapping[str, object] | None) -> tuple[float, str] | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from spoteval.clock import Now
+from spoteval.config.grant import Grant, tightened
 from spoteval.control.boot import recorded_boot
 from spoteval.control.holds import look
 from spoteval.control.runfiles import active_run
@@ -28,9 +29,11 @@ from spoteval.report.host_facts import (
     restarter_facts,
     waiting_of,
 )
+from spoteval.report.rules import Rules
 from spoteval.report.run_facts import RunFacts, boot_events, from_disk, from_store, with_store
 from spoteval.report.status import STALE_GUEST_S, STALE_RESTARTER_S, Source, Status
 from spoteval.report.timeline import pieces
+from spoteval.run import RunRecord
 from spoteval.shape import Unreadable
 from spoteval.store.contract import Store, StoreError
 
@@ -39,14 +42,19 @@ _WORKING_STAGE = "first-episode"
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """From where one looks. `disk` on the guest alone; `serves` on the restarter host of the instance."""
+    """From where one looks. `disk` on the guest alone; `serves` on the restarter host of the instance.
+
+    `store` is None on a restarter host that has none.
+    """
 
     paths: HostPaths
-    store: Store
+    store: Store | None
     instance: str
     disk: DurablePaths | None = None
     serves: bool = False
     run: str | None = None
+    grant: Grant | None = None
+    """The outer limits, on the restarter host."""
 
     @property
     def own(self) -> InstancePaths:
@@ -61,6 +69,8 @@ def status(sight: Sight, now: Now) -> Status:
     events = _events(sight, own, run)
     told = events if sight.serves else tuple(map(_as_stop, events))
     state, state_s = _state(sight, own, events, now)
+    since = own.assigned(run.name) if run is not None else None
+    of_run = tuple(event for event in told if since is None or event.at >= since)
     known = Status(
         at=now.wall,
         instance=sight.instance,
@@ -70,10 +80,11 @@ def status(sight: Sight, now: Now) -> Status:
         state=state,
         state_s=state_s,
         pieces=pieces(told, now.wall),
-        restarts=restarts(told),
-        spend=spend(own.events, now.wall),
-        preemptions=_count(told, "stopped", "preempted"),
-        capacity_failures=_count(own.events, "capacity-failure") if sight.serves else None,
+        restarts=restarts(of_run),
+        spend=spend(own.events, now.wall, since),
+        rules=_rules(sight, own, run),
+        preemptions=_count(of_run, "stopped", "preempted"),
+        capacity_failures=_count(of_run, "capacity-failure") if sight.serves else None,
         passed_s=_passed_s(sight, run, now),
         waiting=_waiting(sight, own, run),
     )
@@ -85,7 +96,8 @@ def holds(sight: Sight, now: Now) -> HoldsSeen:
     own = restarter_file(sight.own, now, sight.serves)
     files = (own, *guest_files(sight.disk, now))
     mirrors = mirror_files(sight.own, sight.serves)
-    return HoldsSeen(sight.instance, files, store_holds(sight.store, sight.instance), mirrors)
+    stored = store_holds(sight.store, sight.instance)
+    return HoldsSeen(sight.instance, files, stored, mirrors, local=sight.store is None)
 
 
 def events(sight: Sight, now: Now) -> tuple[Event, ...]:
@@ -108,13 +120,17 @@ def run_facts(sight: Sight) -> RunFacts | None:
 
 def _stored(sight: Sight, run: str | None) -> RunFacts | None:
     """A guest's key may not list: then the store tells nothing here."""
+    if sight.store is None or run is None:
+        return None
     try:
-        return from_store(sight.store, run) if run is not None else None
+        return from_store(sight.store, run)
     except StoreError:
         return None
 
 
 def _assigned(sight: Sight) -> str | None:
+    if sight.store is None:
+        return None
     try:
         assigned = look(sight.store, sight.instance).assigned
     except StoreError:
@@ -154,6 +170,17 @@ def _guest(sight: Sight, run: RunFacts | None, now: Now) -> Source:
         return Source()
     age_s = max(0.0, (now.wall - run.sign).total_seconds())
     return Source(age_s, here=False, stale_s=STALE_GUEST_S)
+
+
+def _rules(sight: Sight, own: RestarterFacts, run: RunFacts | None) -> Rules | None:
+    """The limits in force: the grant, tightened by the run's own."""
+    if sight.grant is None:
+        return None
+    record = run.record if run is not None and isinstance(run.record, RunRecord) else None
+    if run is None or record is None:
+        return Rules(sight.grant, own.counted, run.name if run is not None else None)
+    limits = tightened(sight.grant, record.plan.stop_rules)
+    return Rules(limits, own.counted, run.name, record.generation)
 
 
 def _passed_s(sight: Sight, run: RunFacts | None, now: Now) -> float | None:

@@ -83,6 +83,8 @@ class HoldsSeen:
     files: tuple[FileHold, ...]
     store: Reading[tuple[Hold, ...]]
     mirrors: tuple[Mirror, ...] = ()
+    local: bool = False
+    """There is no store: holds are files of this host alone."""
 
     @property
     def held(self) -> bool | None:
@@ -133,7 +135,9 @@ def _file(file: FileHold) -> Iterator[str]:
 
 
 def _store(seen: HoldsSeen) -> Iterator[str]:
-    if isinstance(seen.store, Unreadable):
+    if seen.local:
+        yield _explained("store", "none", "", 'not used: [host] holds is ["local"]')
+    elif isinstance(seen.store, Unreadable):
         yield _explained("store", "?", "", f"cannot be read here: {seen.store.why}")
         yield from (line for mirror in seen.mirrors for line in _mirror(mirror))
     elif not seen.store:

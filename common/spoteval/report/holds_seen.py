@@ -39,8 +39,10 @@ def guest_files(disk: DurablePaths | None, now: Now) -> tuple[FileHold, ...]:
     return tuple(_file(name, path, now) for name, path in _places(disk))
 
 
-def store_holds(store: Store, instance: str) -> Reading[tuple[Hold, ...]]:
-    """The standing holds; Unreadable where the store is away or this key may not list."""
+def store_holds(store: Store | None, instance: str) -> Reading[tuple[Hold, ...]]:
+    """The standing holds; Unreadable where the store is away or this key may not list. Without a store, none."""
+    if store is None:
+        return ()
     try:
         return fetch(store, instance, look(store, instance).standing)
     except StoreError as error:

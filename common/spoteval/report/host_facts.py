@@ -11,7 +11,8 @@ from spoteval.files import read_lines, read_record
 from spoteval.line import parse
 from spoteval.paths import DurablePaths, InstancePaths
 from spoteval.report.agents import is_running
-from spoteval.shape import ShapeError, Table
+from spoteval.report.rules import Counted, counted
+from spoteval.shape import Reading, ShapeError, Table, Unreadable
 
 # Decisions of the restarter, and stages of boot-resume, in which nothing is waited for.
 _WORKS = frozenset(
@@ -33,6 +34,9 @@ class Said:
         return parse(self.line)
 
 
+NOT_SEEN = Unreadable("not seen from here")
+
+
 @dataclass(frozen=True, slots=True)
 class RestarterFacts:
     """What the restarter of this host knows of one instance."""
@@ -42,6 +46,12 @@ class RestarterFacts:
     state_s: float | None = None
     age_s: float | None = None
     last: Said | None = None
+    counted: Reading[Counted] = NOT_SEEN
+
+    def assigned(self, run: str) -> datetime | None:
+        """When the instance was first assigned to this run; None where that is not on record."""
+        found = (event for event in self.events if event.kind == "run-assigned")
+        return min((event.at for event in found if event.detail.get("run") == run), default=None)
 
 
 def restarter_facts(paths: InstancePaths, now: Now) -> RestarterFacts:
@@ -54,6 +64,7 @@ def restarter_facts(paths: InstancePaths, now: Now) -> RestarterFacts:
         state_s=_since_s(state, now) if isinstance(state, Table) else None,
         age_s=_age_s(paths, now),
         last=lines[-1] if lines else None,
+        counted=counted(state, now),
     )
 
 

@@ -25,6 +25,7 @@ _READ = ("run.json", "intended.json", "events.jsonl", "finished.jsonl", "settlem
 class RunFacts:
     """A run as it is known here. None: unknown here."""
 
+    name: str
     record: Reading[RunRecord]
     progress: Reading[Progress]
     events: tuple[Event, ...] = ()
@@ -40,6 +41,7 @@ def from_disk(disk: DurablePaths, run: str) -> RunFacts:
     """By the guest's own files. Raises OSError."""
     paths = disk.run(run)
     return RunFacts(
+        name=run,
         record=read_run(paths),
         progress=progress(paths),
         events=events_from(read_lines(paths.events).records),
@@ -59,6 +61,7 @@ def from_store(store: Store, run: str) -> RunFacts:
     texts = _texts(store, run, found)
     beat = newest_heartbeat(store, [item.key for item in objects])
     return RunFacts(
+        name=run,
         record=_record(texts, run),
         progress=_progress(texts),
         events=events_from(parse_lines(texts.get("events.jsonl", b"")).records),

@@ -12,6 +12,7 @@ from spoteval.placement.stages import Restart, medians
 from spoteval.report.eta import Eta
 from spoteval.report.holds import HoldsSeen
 from spoteval.report.needs import Need
+from spoteval.report.rules import Rules
 from spoteval.report.timeline import Piece
 from spoteval.run import RunRecord
 from spoteval.shape import Reading, Unreadable
@@ -60,6 +61,8 @@ class Status:
     pieces: tuple[Piece, ...] = ()
     restarts: tuple[Restart, ...] = ()
     spend: Spend | None = None
+    rules: Rules | None = None
+    """None where the restarter is not seen from here."""
     waiting: str | None = None
     needs: tuple[Need, ...] = field(default=())
 
@@ -121,6 +124,8 @@ class Status:
             },
             "spent": _spend(self.spend),
             "holds": self.holds.record(),
+            "rules": self.rules.record(self.spend) if self.rules is not None else None,
+            "assigned": _assigned(self.rules),
         }
 
     def _done(self) -> dict[str, object]:
@@ -147,6 +152,12 @@ class Status:
 
 
 INTERRUPTED = Outcome.PREEMPTION_INTERRUPTED.value
+
+
+def _assigned(rules: Rules | None) -> dict[str, object] | None:
+    if rules is None or rules.run is None:
+        return None
+    return {"run": rules.run, "generation": rules.generation}
 
 
 def _piece(piece: Piece) -> dict[str, object]:

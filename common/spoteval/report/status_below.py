@@ -74,7 +74,9 @@ def spent(status: Status) -> list[str]:
     found = status.spend
     if found is None:
         return []
-    words = [f"{money(found.low, found.high)} {found.currency}"]
+    limit = status.rules.limits.spend if status.rules is not None else None
+    of = f" of {limit.amount:g}" if limit is not None and limit.currency == found.currency else ""
+    words = [f"{money(found.low, found.high)}{of} {found.currency}"]
     if status.finished:
         each = money(found.low / status.finished, found.high / status.finished)
         words.append(f"{each} per episode")
@@ -93,6 +95,19 @@ def holds(status: Status) -> list[str]:
         away = f"{INDENT}store not readable here: {status.holds.store.why}"
         return [*lines, *folded(away, f"{INDENT}  ")]
     return [*lines, *(text for hold in status.holds.store for text in _stored(status, hold))]
+
+
+def rules(status: Status) -> list[str]:
+    """How far each stop rule is, the grant, and the run that the instance is for."""
+    known = status.rules
+    if known is None:
+        return [line("rules", "the restarter counts: not seen from here")]
+    pointer = "no run" if known.run is None else f"{known.run}, generation {known.generation}"
+    return [
+        *_wrapped("rules", known.words(status.spend)),
+        *_wrapped("grant", known.grant()),
+        line("assigned", pointer),
+    ]
 
 
 def _stored(status: Status, hold: Hold) -> list[str]:

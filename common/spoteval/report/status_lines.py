@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from spoteval.report.eta import Eta, between, spare
 from spoteval.report.fold import FACTS, INDENT, WIDTH, folded, line, right
 from spoteval.report.status import INTERRUPTED, Source, Status
-from spoteval.report.status_below import holds, night, published, restarts, spent
+from spoteval.report.status_below import holds, night, published, restarts, rules, spent
 from spoteval.report.words import class_name, duration, moment
 from spoteval.shape import Unreadable
 
@@ -25,6 +25,7 @@ def screen(status: Status) -> list[str]:
         published,
         spent,
         holds,
+        rules,
     )
     below = [text for part in parts for text in part(status)]
     return [*_head(status), *([""] if below else []), *below]
