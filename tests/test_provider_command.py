@@ -53,7 +53,7 @@ class CommandFace:
         """All four questions go to the one program."""
         asked = (str(self.program),)
         return CommandProvider(
-            "gpu-1", CommandSettings("i-1", asked, asked, asked, asked), lambda: NOW
+            "gpu-1", "i-1", CommandSettings(asked, asked, asked, asked), lambda: NOW
         )
 
     @property
@@ -151,7 +151,7 @@ class TestCommandContract(ProviderContract):
 def provider(*argv: str, deadline_s: float = 20.0) -> CommandProvider:
     """A provider all of whose questions are this program."""
     return CommandProvider(
-        "gpu-1", CommandSettings("i-1", argv, argv, argv, argv, deadline_s), lambda: NOW
+        "gpu-1", "i-1", CommandSettings(argv, argv, argv, argv, deadline_s), lambda: NOW
     )
 
 

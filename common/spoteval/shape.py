@@ -24,6 +24,7 @@ Reading: TypeAlias = T | Unreadable
 _DURATION_UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _SIZE_UNITS = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _A_DURATION = 'a duration such as "60s", "15min" or "2h"'
+_A_TIME = "a time with its zone such as 2026-12-04T08:00:00Z"
 _A_SIZE = 'a size such as "64MB"'
 _LARGEST = 1e300
 _QUOTED = 200
@@ -133,11 +134,12 @@ class Table:
     def moment(self, key: str) -> datetime:
         """A time with its zone: a TOML date-time or RFC 3339 text."""
         value = self._raw(key, REQUIRED)
-        if isinstance(value, str):
-            return self._parsed(key, REQUIRED, parse_stamp, "")
         if isinstance(value, datetime) and value.tzinfo is not None:
             return value.astimezone(UTC)
-        raise self.error(key, "a time with its zone such as 2026-12-04T08:00:00Z")
+        try:
+            return parse_stamp(self.text(key))
+        except (ShapeError, ValueError) as error:
+            raise self.error(key, _A_TIME) from error
 
     def maybe_moment(self, key: str) -> datetime | None:
         """A time, or None where the key is absent or null."""

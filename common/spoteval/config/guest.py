@@ -17,7 +17,6 @@ from spoteval.settings.kinds import (
     DURATION,
     DURATION_OR_0,
     FLAG,
-    MAYBE_EMPTY,
     RATE,
     SHARE,
     SIZE,
@@ -93,7 +92,7 @@ class PublicationSettings:
     multipart_above_bytes: int = field(
         default=64 * 10**6, metadata=key(SIZE, "in parts from this size on", later=True)
     )
-    bandwidth_limit: str = field(default="0", metadata=key(MAYBE_EMPTY, "0 = none", later=True))
+    bandwidth_limit_bytes_s: int = field(default=0, metadata=key(RATE, "`0` = none", later=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,11 +171,13 @@ def read_restarter(path: Path, agent: str | None = None) -> RestarterConfig:
 
 
 def _store(root: Table, holds: tuple[str, ...]) -> StoreSettings | None:
+    if STORE in holds and not root.has("store"):
+        raise ShapeError(f'store: missing (or [host] holds = ["{LOCAL}"])')
     if STORE in holds:
         return read(StoreSettings, root.table("store"))
     if root.has("store"):
         raise ShapeError(
-            f"[host] holds {list(holds)}: a [store] is set whose holds nobody would read"
+            f'[host] holds ["{LOCAL}"]: a [store] is set whose holds nobody would read'
             f' (add "{STORE}", or remove [store])'
         )
     return None

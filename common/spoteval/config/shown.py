@@ -30,11 +30,11 @@ class Shown:
 def values(file: HostFile, frozen: RunPlan | None = None) -> list[Shown]:
     """Every value of a host file that was read without error; those of a frozen run win over the file's."""
     found = [
-        _shown(file, typed, item)
+        shown
         for typed in typed_tables(file)
-        if frozen is None or typed.section.name != "run"
-        if typed.section.name != "run" or typed.table.values
+        if typed.section.name != "run" or (frozen is None and typed.table.values)
         for item in typed.known()
+        for shown in _shown(file, typed, item)
     ]
     if frozen is not None:
         found += [Shown(place, value, RUN) for place, value in run_pairs(frozen)]
@@ -45,27 +45,30 @@ def run_pairs(plan: RunPlan) -> Iterator[tuple[str, str]]:
     """The values of a plan, as they are typed in `[run]`."""
     for item in keys_of(RunSettings):
         if hasattr(plan, item.field):
-            yield f"run.{item.name}", item.text(getattr(plan, item.field))
+            pairs = item.pairs(getattr(plan, item.field))
+            yield from ((f"run.{name}", text) for name, text in pairs)
 
 
 def differences(frozen: RunPlan, file: RunPlan | None) -> list[str]:
     """Where the file says otherwise than the run that was frozen: the run wins."""
     if file is None:
         return []
-    typed = dict(run_pairs(file))
+    run, typed = dict(run_pairs(frozen)), dict(run_pairs(file))
     return [
-        f"config differs: {place} {value} (run) {typed[place]} (file)"
-        for place, value in run_pairs(frozen)
-        if typed[place] != value
+        f"config differs: {place} {run.get(place, 'none')} (run) {typed.get(place, 'none')} (file)"
+        for place in dict.fromkeys([*run, *typed])
+        if run.get(place, "none") != typed.get(place, "none")
     ]
 
 
-def _shown(file: HostFile, typed: Typed, item: Key) -> Shown:
+def _shown(file: HostFile, typed: Typed, item: Key) -> Iterator[Shown]:
     place = f"{typed.place}.{item.name}"
     if item.name in typed.table.values:
         source = ENVIRONMENT if place in file.environment else FILE
-        return Shown(place, item.text(item.kind.read(typed.table, item.name)), source)
-    if place == "provider.notice_window":
+        for name, text in item.pairs(item.kind.read(typed.table, item.name)):
+            yield Shown(f"{typed.place}.{name}", text, source)
+    elif place == "provider.notice_window":
         kind = typed.table.text("kind")
-        return Shown(place, seconds(NOTICES[kind].window_s), PROVIDER)
-    return Shown(place, item.text(item.default), DEFAULT)
+        yield Shown(place, seconds(NOTICES[kind].window_s), PROVIDER)
+    else:
+        yield Shown(place, item.text(item.default), DEFAULT)

@@ -10,7 +10,7 @@ from spoteval.machine.process import NOT_EXECUTABLE, NOT_FOUND, Finished, inheri
 from spoteval.provider.answer import answer_table, observation_from, price_from, reply_from
 from spoteval.provider.contract import Observation, Price, Provider, Reply
 from spoteval.settings.keys import Kind, key, settings_in
-from spoteval.settings.kinds import ARGV, DURATION, RATE_PER_HOUR, TEXT
+from spoteval.settings.kinds import ARGV, DURATION, RATE_PER_HOUR
 from spoteval.settings.money import Money
 from spoteval.shape import Reading, Table, Unreadable
 
@@ -41,7 +41,6 @@ PRICE = Kind(
 class CommandSettings:
     """What `[instance.NAME]` says of one's own programs. `{id}` and `{instance}` in an argument are replaced."""
 
-    id: str = field(metadata=key(TEXT, "handed to the programs as `{id}` and SPOTEVAL_INSTANCE_ID"))
     observe: tuple[str, ...] = field(metadata=key(ARGV, "program that prints the state"))
     start: tuple[str, ...] = field(metadata=key(ARGV, "program that asks for one start"))
     stop: tuple[str, ...] = field(metadata=key(ARGV, "program that asks for one stop"))
@@ -59,9 +58,14 @@ class CommandProvider:
     """One instance behind the operator's own programs; each question is one process, ended at its deadline."""
 
     def __init__(
-        self, instance: str, settings: CommandSettings, clock: Callable[[], Now] = read_now
+        self,
+        instance: str,
+        provider_id: str,
+        settings: CommandSettings,
+        clock: Callable[[], Now] = read_now,
     ) -> None:
         self._instance = instance
+        self._id = provider_id
         self._settings = settings
         self._clock = clock
 
@@ -103,21 +107,22 @@ class CommandProvider:
         return answer_table(done.out, verb) if why is None else Unreadable(why)
 
     def _filled(self, word: str) -> str:
-        return word.replace("{instance}", self._instance).replace("{id}", self._settings.id)
+        return word.replace("{instance}", self._instance).replace("{id}", self._id)
 
     def _environment(self, verb: str, limit_s: float) -> dict[str, str]:
         return {
             **inherited(),
             "SPOTEVAL_ASKED": verb,
             "SPOTEVAL_INSTANCE": self._instance,
-            "SPOTEVAL_INSTANCE_ID": self._settings.id,
+            "SPOTEVAL_INSTANCE_ID": self._id,
             "SPOTEVAL_DEADLINE_S": f"{limit_s:g}",
         }
 
 
 def command_provider(table: Table) -> Provider:
     """The provider of a table [instance.NAME]; raises ShapeError where a key is wrong or missing."""
-    return CommandProvider(table.place.rpartition(".")[2], settings_in(CommandSettings, table))
+    instance = table.place.rpartition(".")[2]
+    return CommandProvider(instance, table.text("id"), settings_in(CommandSettings, table))
 
 
 def _failure(done: Finished, limit_s: float) -> str | None:

@@ -16,7 +16,7 @@ class Kind:
     """One kind of value: how it is read, how it is typed, and what a JSON Schema says of it.
 
     `noun` is what people call such values. `unit` ends the names of its fields and is no part of the key: `every_s`
-    is typed as `every`. `means` is what None is typed as.
+    is typed as `every`. `means` is what None is typed as. `nested`: a table of its own, shown key by key.
     """
 
     read: Callable[[Table, str], object]
@@ -25,6 +25,7 @@ class Kind:
     noun: str
     unit: str = ""
     means: str | None = None
+    nested: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,15 @@ class Key:
         if value is None:
             return self.kind.means or "none"
         return shown(self.kind.typed(value))
+
+    def pairs(self, value: object) -> Iterator[tuple[str, str]]:
+        """Name and text of a value; of a nested one those of each key that is set."""
+        typed = self.kind.typed(value) if self.kind.nested and value is not None else None
+        if not isinstance(typed, Mapping) or not typed:
+            yield self.name, self.text(value)
+            return
+        for name, part in typed.items():
+            yield f"{self.name}.{name}", shown(part)
 
 
 def key(kind: Kind, says: str, later: bool = False) -> Mapping[str, object]:

@@ -147,6 +147,7 @@ def table_of(settings: type) -> Kind:
         lambda value: _typed_table(settings, value),
         object_schema(settings),
         "table, see below",
+        nested=True,
     )
 
 
@@ -203,7 +204,11 @@ MAYBE_EMPTY = Kind(Table.text, same, _STRING, "text")
 FLAG = Kind(Table.flag, same, {"type": "boolean"}, "`true` or `false`")
 TEXTS = Kind(Table.texts, list, {"type": "array", "items": _STRING}, "list of texts")
 STRINGS = Kind(
-    Table.strings, dict, {"type": "object", "additionalProperties": _STRING}, "table of texts"
+    Table.strings,
+    dict,
+    {"type": "object", "additionalProperties": _STRING},
+    "table of texts",
+    nested=True,
 )
 ARGV = Kind(
     _argv, list, {"type": "array", "items": _STRING, "minItems": 1}, "program and arguments"
