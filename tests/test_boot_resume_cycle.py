@@ -291,6 +291,22 @@ def test_a_disk_that_is_not_ours_is_not_written_to(world: Play) -> None:
     assert {line["stage"] for line in world.lines} == {"disk"}
 
 
+def test_a_disk_that_takes_nothing_is_said_once_and_its_end_once(
+    world: Play, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Looked at once a second: a full disk must not fill the journal too. Then it goes on by itself."""
+    agent, busy = world.agent(), world.made.disk.busy
+    busy.parent.mkdir(parents=True, exist_ok=True)
+    busy.write_text("in the way of the folder")
+    for _ in range(20):
+        world.cycle(agent)
+    said = [line for line in capsys.readouterr().err.splitlines() if "<4>" in line]
+    assert said == [f"<4>{busy / 'boot-resume'}: File exists"]
+    busy.unlink()
+    world.run(agent, "first-episode")
+    assert f"{world.made.disk.root}: takes what is written again" in capsys.readouterr().err
+
+
 def test_without_servers_the_gate_is_open(tmp_path: Path) -> None:
     """It is passed all the same, for the stages of the report."""
     world = play(tmp_path, servers="")

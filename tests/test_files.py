@@ -92,8 +92,9 @@ def test_a_line_that_fits_only_in_part_is_an_error(
     write = os.write
     with monkeypatch.context() as nearly_full:
         nearly_full.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:5]))
-        with pytest.raises(OSError, match="No space left on device"):
+        with pytest.raises(OSError, match="No space left on device") as error:
             append_line(path, {"n": 2})
+    assert error.value.filename == str(path)
     append_line(path, {"n": 3})
     assert read_lines(path) == Lines(({"n": 1}, {"n": 3}), (2,))
 

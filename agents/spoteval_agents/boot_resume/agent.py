@@ -38,6 +38,7 @@ class Agent:
     state: State = field(default_factory=State)
     _begun: dict[str, Working] = field(default_factory=dict)
     _silent: set[str] = field(default_factory=set)
+    _full: str | None = None
 
     def cycle(self, now: Now) -> float:
         """One look and what follows from it; seconds until the next. What a disk does not take is done later."""
@@ -59,8 +60,9 @@ class Agent:
             self.log.write(plan.decision, now)
             self._do(plan, seen, now)
         except OSError as error:
-            tell(f"{error.filename}: {error.strerror}", warning=True)
+            self._kept(f"{error.filename}: {error.strerror}")
             return 1.0
+        self._kept(None)
         return 0.0 if news else plan.next_s
 
     @property
@@ -83,6 +85,14 @@ class Agent:
         for name in said:
             del self._begun[name]
         return said
+
+    def _kept(self, error: str | None) -> None:
+        """A disk that takes nothing is said once, and once that it takes something again."""
+        if error != self._full:
+            tell(
+                error or f"{self.hands.disk.root}: takes what is written again", warning=bool(error)
+            )
+        self._full = error
 
     def _note(self, said: dict[str, Reading[str]]) -> None:
         """Each repeated failure of a post once in the journal, and its recovery once."""

@@ -55,7 +55,8 @@ class Handler:
         except OSError as error:
             # Not busy then: idle-guard ends a machine whose disk takes nothing any more.
             why = f"{error.filename}: {error.strerror}"
-            tell(f"{plan.act or 'event'} failed: {why}", warning=True)
+            if why != self.state.failed:
+                tell(f"{plan.act or 'event'} failed: {why}", warning=True)
             self.state = replace(self.state, failed=why)
             return AGAIN_S
         return self._pause_s(plan)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from spoteval.files.step import step
+from spoteval.files.step import about, step
 from spoteval.files.whole import json_line, sync_directory
 
 
@@ -29,13 +29,17 @@ def append_line(path: Path, record: Mapping[str, object], durable: bool = True) 
 
 def append_lines(path: Path, records: "list[Mapping[str, object]]", durable: bool = True) -> None:
     """Append several JSON lines in one write. Raises OSError where the disk does not take all of it."""
+    with about(path):
+        _append(path, b"".join(json_line(record) for record in records), durable)
+
+
+def _append(path: Path, data: bytes, durable: bool) -> None:
     is_new = not path.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
-    data = b"".join(json_line(record) for record in records)
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         step("append", path)
-        _write_whole(descriptor, (b"\n" if _is_torn(descriptor) else b"") + data, path)
+        _write_whole(descriptor, (b"\n" if _is_torn(descriptor) else b"") + data)
         step("appended", path)
         if durable:
             os.fsync(descriptor)
@@ -75,11 +79,11 @@ def _take(line: bytes, number: int, records: list[dict[str, object]], torn: list
         torn.append(number)
 
 
-def _write_whole(descriptor: int, data: bytes, path: Path) -> None:
+def _write_whole(descriptor: int, data: bytes) -> None:
     """A disk that is nearly full takes a part and reports no error. The part stays, as a torn line: cutting it off
     could cost what another process has appended meanwhile."""
     if os.write(descriptor, data) < len(data):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _is_torn(descriptor: int) -> bool:

@@ -1,6 +1,8 @@
 """The one place that every effect on a file passes."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -10,3 +12,12 @@ def step(what: str, path: Path) -> None:
     Tests hang a hook on the event (PEP 578) and cut the process at the n-th one; without a hook it costs nothing.
     """
     sys.audit("spoteval.files", what, str(path))
+
+
+@contextmanager
+def about(path: Path) -> Iterator[None]:
+    """Errors name the file that was meant: a temporary one has another name each time, a write(2) names none."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error

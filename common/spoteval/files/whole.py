@@ -2,11 +2,10 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
-from spoteval.files.step import step
+from spoteval.files.step import about, step
 
 
 def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
@@ -14,7 +13,7 @@ def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
 
     Raises OSError (ENOSPC, EROFS, …); then the old content stands.
     """
-    with _about(path):
+    with about(path):
         temporary = _written_beside(path, data, mode)
         step("rename", path)
         try:
@@ -28,7 +27,7 @@ def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
 
 def write_new(path: Path, data: bytes, mode: int = 0o644) -> bool:
     """Create `path` with `data`, durable when it returns; False, and nothing changed, where it is there already."""
-    with _about(path):
+    with about(path):
         temporary = _written_beside(path, data, mode)
         try:
             step("link", path)
@@ -97,15 +96,6 @@ def sync(path: Path, flags: int = os.O_RDONLY) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-@contextmanager
-def _about(path: Path) -> Iterator[None]:
-    """Errors name the file that was meant: the temporary one has another name each time, and nobody knows it."""
-    try:
-        yield
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def _written_beside(path: Path, data: bytes, mode: int) -> Path:
