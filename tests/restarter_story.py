@@ -4,22 +4,27 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from spoteval.clock import Mark, Now
+from spoteval.config.grant import Grant
 from spoteval.config.restarter import PollSettings
-from spoteval.config.shared import Money
 from spoteval.hold import Hold
 from spoteval.provider.contract import Observation, Price, State
 from spoteval.publication.listing import Fact, InstanceListing
+from spoteval.settings.money import Money
 from spoteval.shape import Unreadable
 from spoteval_agents.restarter.policy import Policy
 from spoteval_agents.restarter.seen import Seen, StoreSight
-from spoteval_agents.restarter.state import Assignment
+from spoteval_agents.restarter.state import Assignment, Ownership
 from spoteval_agents.restarter.state import State as Memory
 
 NOON = datetime(2026, 12, 1, 12, tzinfo=UTC)
 RUN = Assignment("swe-lite-q3", 2)
 PRICE = Price(11.6, "USD", "hour", "configured", datetime(2026, 11, 20, tzinfo=UTC))
 CAP = Money(14.0, "USD", "hour")
-POLICY = Policy("gpu-1", "/var/lib/spoteval/holds/gpu-1", PollSettings(), CAP)
+ME, OTHER = "5f0c0000-0000-4000-8000-000000000001", "0b000000-0000-4000-8000-000000000002"
+GRANT = Grant(price_cap=CAP)
+POLICY = Policy("gpu-1", "/var/lib/spoteval/holds/gpu-1", PollSettings(), GRANT, identity=ME)
+OWNED = Ownership(ME, 3)
+MINE = (f"000001-{ME}",)
 
 
 def now(seconds: float = 0.0, boot: str = "b1", *, synced: bool = True) -> Now:
@@ -52,7 +57,7 @@ def sight(
     run: Assignment | None = RUN,
     facts: tuple[Fact, ...] = (),
     released: tuple[str, ...] = (),
-    owners: tuple[str, ...] = (),
+    owners: tuple[str, ...] = MINE,
 ) -> StoreSight:
     """One LIST with these holds and their bodies."""
     ids = frozenset(item.id for item in holds) | frozenset(released)
@@ -70,10 +75,11 @@ def look(
     billed: bool | None = None,
     last_start: datetime | None = None,
     cause: str | None = None,
+    auto_restart: bool = False,
 ) -> Seen:
     """One look at that second. `state` None: the provider did not answer."""
     costs = billed if billed is not None else state is not State.STOPPED
-    obs = None if state is None else Observation(state, costs, last_start=last_start, cause=cause)
+    obs = Observation(state, costs, auto_restart, last_start, cause) if state is not None else None
     return Seen(
         provider=Unreadable(error) if obs is None else obs,
         taken=mark(at_s),
@@ -86,5 +92,5 @@ def look(
 
 def stopped(since_s: float = 0.0, **changes: object) -> Memory:
     """A memory of an instance that stands still since that second, with a run to do."""
-    memory = Memory(word="STOPPED", since=mark(since_s), run=RUN)
+    memory = Memory(word="STOPPED", since=mark(since_s), run=RUN, owner=OWNED)
     return replace(memory, **changes)  # type: ignore[arg-type]

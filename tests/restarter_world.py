@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from restarter_story import POLICY, PRICE, hold, now
+from restarter_story import ME, OWNED, POLICY, PRICE, hold, now
 from spoteval.clock import Now
 from spoteval.control.eventlog import DecisionLog
 from spoteval.control.facts import put_fact
 from spoteval.control.holds import place
+from spoteval.control.owner import register
 from spoteval.decision import Decision
 from spoteval.event import Event, events_from
 from spoteval.files import read_lines
@@ -19,6 +20,7 @@ from spoteval.store.file import FileStore
 from spoteval_agents.restarter.book import Book
 from spoteval_agents.restarter.cycle import cycle
 from spoteval_agents.restarter.policy import Policy
+from spoteval_agents.restarter.strays import Strays
 from spoteval_agents.restarter.world import World
 
 
@@ -88,16 +90,23 @@ class Host:
         self.clock = Clock()
         self.provider = FakeProvider()
         self.policy = policy
-        self.world = World(
-            "gpu-1", self.provider, self.store, self.paths, frozenset(["gpu-1"]), self.clock
-        )
+        strays = Strays(self.paths.hold.parent, ["gpu-1"])
+        store = None if policy.local else self.store
+        self.world = World("gpu-1", self.provider, store, self.paths, strays, self.clock)
         self.fact("run-swe-1")
         self.restart()
+        if policy.identity is not None:
+            self.own()
 
     @property
     def mirror(self) -> Path:
         """Where holds of the store lie as files."""
         return self.world.mirror
+
+    def own(self) -> None:
+        """This host has owned the instance for long."""
+        register(self.store, "gpu-1", ME, self.clock().wall)
+        self.book.state = replace(self.book.state, owner=OWNED)
 
     def fact(self, name: str, seq: int = 1) -> None:
         """The guest puts a fact."""

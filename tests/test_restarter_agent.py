@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from restarter_story import POLICY
+from restarter_story import GRANT
 from restarter_world import Clock, Host
 from spoteval.config.restarter import read_restarter
 from spoteval.config.shared import ConfigError
@@ -18,7 +18,8 @@ from spoteval.loop import Wake
 from spoteval.machine.systemd import Notifier
 from spoteval.paths import HostPaths
 from spoteval.provider.contract import State
-from spoteval_agents.restarter.agent import Served, main, run, served_by, watched
+from spoteval_agents.restarter.agent import main, run, served_by, watched
+from spoteval_agents.restarter.served import Served
 
 CONFIG = """
 [host]
@@ -95,7 +96,7 @@ def test_a_touched_file_is_looked_at_at_once(tmp_path: Path) -> None:
     waits = Waits(host.clock, ["file", "signal"])
     run([served(host)], waits, host.clock, Notifier({}))
     assert waits.waited == [60, 60]
-    assert watched([served(host)]) == (host.paths.hold, host.mirror)
+    assert watched([served(host)]) == (host.paths.hold.parent, host.mirror)
 
 
 def test_the_watchdog_is_fed_between_rare_looks(tmp_path: Path) -> None:
@@ -128,8 +129,8 @@ def test_a_full_disk_starts_nothing_and_is_said_once(
     one.serve()
     assert host.provider.calls == ["start"]
     lines = capsys.readouterr().err.splitlines()
-    assert sum("decision=unsaved" in line for line in lines) == 1
-    assert sum("decision=saved" in line for line in lines) == 1
+    assert sum("decision=state-unwritable" in line for line in lines) == 1
+    assert sum("decision=state-written" in line for line in lines) == 1
 
 
 def test_the_host_file_makes_the_instances(config: Path) -> None:
@@ -138,8 +139,12 @@ def test_the_host_file_makes_the_instances(config: Path) -> None:
     one, two = served_by(read_restarter(config), paths, Clock())
     assert (one.policy.instance, two.policy.instance) == ("gpu-1", "gpu-2")
     assert one.policy.hold_path == f"{config.parent}/state/holds/gpu-1"
-    assert one.policy.cap == POLICY.cap
-    assert one.world.instances == {"gpu-1", "gpu-2"}
+    assert one.policy.grant == GRANT
+    assert (one.policy.local, one.lane, one.policy.identity) == (
+        False,
+        "local",
+        two.policy.identity,
+    )
 
 
 def test_an_instance_without_its_provider_settings_is_a_configuration_error(config: Path) -> None:
@@ -152,7 +157,7 @@ def test_an_instance_without_its_provider_settings_is_a_configuration_error(conf
 
 def test_a_wrong_host_file_exits_2(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One line, no traceback."""
-    config.write_text(config.read_text().replace("[grant]", "[grand]"))
+    config.write_text(config.read_text().replace("price_cap", "price_cup"))
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2

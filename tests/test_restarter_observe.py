@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from restarter_story import NOON, POLICY, PRICE, RUN, hold, look, mark, now, sight, stopped
+from restarter_story import NOON, OWNED, POLICY, PRICE, RUN, hold, look, mark, now, sight, stopped
 from spoteval.event import NEEDS_YOU, Event
 from spoteval.provider.contract import State
 from spoteval.publication.listing import Fact
@@ -18,15 +18,19 @@ from spoteval_agents.restarter.state import (
     FileHold,
     KnownHold,
     Life,
+    Refusal,
     Stop,
     StopAsks,
     Unknown,
 )
 from spoteval_agents.restarter.state import State as Memory
+from spoteval_agents.restarter.telling import CLEARED
 
 AWAY = Unreadable("connection refused")
 ASKED = Ask(mark(0), "error:500", price=PRICE, last_start=NOON, boot_seq=3)
-RUNS = Memory(word="RUNNING", since=mark(0), life=Life(mark(0), PRICE), run=RUN, spent=100.0)
+RUNS = Memory(
+    word="RUNNING", since=mark(0), life=Life(mark(0), PRICE, boot=1), run=RUN, spent=100.0, owner=OWNED
+)
 
 
 def after(memory: Memory, seen: Seen, at_s: float) -> tuple[Memory, list[Event]]:
@@ -43,7 +47,7 @@ def kinds(memory: Memory, seen: Seen, at_s: float) -> list[str]:
 def test_a_second_look_at_the_same_world_is_no_news() -> None:
     """What nothing changed is neither an event nor a write: the state is equal."""
     for seen in (look(), look(State.RUNNING, store=sight(hold())), look(file_hold="x")):
-        once, _ = after(Memory(), seen, 0)
+        once, _ = after(Memory(owner=OWNED), seen, 0)
         assert after(once, seen, 60) == (once, [])
 
 
@@ -99,8 +103,9 @@ def test_a_window_that_closes_without_running_is_a_capacity_failure(
     state: State, at_s: float, expected: list[str]
 ) -> None:
     """At its second, also in STARTING, whatever the call answered (complaints 12 and 14)."""
-    memory = Memory(word=state.value, since=mark(0), ask=ASKED, run=RUN)
-    assert kinds(memory, look(state), at_s) == expected
+    memory = stopped(word=state.value, ask=ASKED)
+    found = [kind for kind in kinds(memory, look(state), at_s) if kind != NEEDS_YOU]
+    assert found == expected
 
 
 def test_a_capacity_failure_counts_and_starts_the_backoff() -> None:
@@ -126,9 +131,11 @@ def test_the_verdict_waits_for_an_answer_of_the_provider() -> None:
 def test_a_refusal_that_says_nothing_of_capacity_moves_no_backoff() -> None:
     """Its window closes under its own name."""
     memory = stopped(ask=replace(ASKED, reply="error:403", refused="auth"))
-    state, (event,) = after(memory, look(), 900)
+    state, (event, report) = after(memory, look(), 900)
     assert (event.kind, event.reason, event.evidence) == ("start-refused", "error:403", "auth")
     assert (state.ask, state.failures, state.failed_at) == (None, 0, None)
+    assert (state.failing_since, state.refusal) == (mark(0), Refusal(mark(900), "auth"))
+    assert (report.kind, report.reason) == (NEEDS_YOU, "the provider refuses the start: auth")
 
 
 def test_a_start_of_nobody_knows_whom_closes_without_a_verdict() -> None:
@@ -139,7 +146,7 @@ def test_a_start_of_nobody_knows_whom_closes_without_a_verdict() -> None:
 
 def test_a_start_that_comes_after_its_window_is_told_as_such() -> None:
     """It clears the failures like any other."""
-    memory = Memory(word="STARTING", since=mark(0), failures=1, failed_at=mark(0), run=RUN)
+    memory = stopped(word="STARTING", failures=1, failed_at=mark(0))
     state, (event,) = after(memory, look(State.RUNNING), 60)
     assert (event.kind, event.reason) == ("running", "later than the window of its start")
     assert state.failures == 0
@@ -167,8 +174,15 @@ def test_a_stop_has_cause_evidence_length_and_cost() -> None:
     facts = (Fact(3, "s3", "booted"), Fact(3, "s3", "notice"))
     state, (event,) = after(RUNS, look(store=sight(facts=facts)), 3600)
     assert (event.kind, event.reason, event.evidence) == ("stopped", "preempted", "guest-marker")
-    assert event.detail == {"up_s": 3600.0, "spent": 111.6}
-    assert state.stop == Stop("preempted", "guest-marker", 3600.0)
+    assert event.detail == {
+        "up_s": 3600.0,
+        "spent": 111.6,
+        "short": False,
+        "booted": True,
+        "healthy": False,
+        "held": False,
+    }
+    assert state.stop == Stop("preempted", "guest-marker", 3600.0, booted=True, healthy=False)
     assert (state.life, state.since) == (None, mark(3600))
     assert state.spent == pytest.approx(111.6)
 
@@ -235,9 +249,10 @@ def test_unknown_moves_no_counter_and_is_forgotten_by_the_first_good_look() -> N
     state = RUNS
     for second in range(60, 6060, 60):
         state, _ = after(state, look(None), second)
-    assert state.unknown == Unknown(mark(60), "timeout:20s", 100, reported=True)
-    assert replace(state, unknown=None) == RUNS
-    assert after(state, look(State.RUNNING), 6060) == (RUNS, [])
+    assert state.unknown == Unknown(mark(60), "timeout:20s", 100)
+    assert replace(state, unknown=None, told=()) == RUNS
+    state, (event,) = after(state, look(State.RUNNING), 6060)
+    assert (state, event.kind, event.detail) == (RUNS, CLEARED, {"topic": "unknown"})
 
 
 @pytest.mark.parametrize(("at_s", "expected"), [(899, []), (900, [NEEDS_YOU]), (901, [NEEDS_YOU])])

@@ -12,8 +12,8 @@ from sim.virtual_cloud import VirtualCloud
 from sim.virtual_people import STOP_AFTER_S, People
 from sim.virtual_provider import Faults, VirtualProvider
 from spoteval.clock import Now
+from spoteval.config.grant import Grant
 from spoteval.config.restarter import PollSettings
-from spoteval.config.shared import Money
 from spoteval.control.eventlog import DecisionLog
 from spoteval.decision import Decision
 from spoteval.files import read_lines
@@ -21,15 +21,17 @@ from spoteval.local.market import Market
 from spoteval.local.node_decide import Step
 from spoteval.local.weather import Weibull
 from spoteval.paths import InstancePaths
+from spoteval.settings.money import Money
 from spoteval.store.contract import Stored, StoreError
 from spoteval.store.file import FileStore
 from spoteval_agents.restarter.book import Book
 from spoteval_agents.restarter.cycle import cycle
 from spoteval_agents.restarter.decide import pause_s
 from spoteval_agents.restarter.policy import Policy
+from spoteval_agents.restarter.strays import Strays
 from spoteval_agents.restarter.world import World
 
-POLL = PollSettings(start_window_s=300.0, backoff_max_s=400.0)
+POLL = PollSettings(start_window_s=300.0, backoff_max_s=400.0, loop_guard=1_000_000)
 WORK_S = 6_000.0
 ON_TIME_S = POLL.every_s + POLL.grace_s + 2 * POLL.in_motion_s
 """From stopped and free to the request: the poll that sees it, the grace, and a poll after its end."""
@@ -107,10 +109,16 @@ class Sim:
         self.people = People(self.root / "store", paths, work_left_s=WORK_S)
         self.people.fact(0, "run-r1-1")
         self.store = FlakyStore(self.root / "store")
-        self.world = World(
-            "gpu-1", self.provider, self.store, paths, frozenset(["gpu-1"]), self.now
+        strays = Strays(paths.hold.parent, ["gpu-1"])
+        self.world = World("gpu-1", self.provider, self.store, paths, strays, self.now)
+        cap = Money(10.0, "USD", "hour")
+        grant = Grant(  # the rules would end most histories early: they have tests of their own
+            price_cap=cap,
+            failed_starts_s=None,
+            preemptions_before_healthy=None,
+            preemptions_before_episodes=None,
         )
-        self.policy = Policy("gpu-1", str(paths.hold), POLL, Money(10.0, "USD", "hour"))
+        self.policy = Policy("gpu-1", str(paths.hold), POLL, grant)
         self.last_start_s: float | None = None
         self.free_since_s: float | None = None
         self.unwanted_since_s: float | None = None
@@ -156,7 +164,9 @@ class Sim:
         self._check_stop_comes(stopped=self.provider.stops > stops, excused=excused)
         if crashed or self._chance(0.01):
             self._die()
-        self._pass(pause_s(decision, self.policy) if decision is not None else 10.0)
+        self._pass(
+            pause_s(decision, self.book.state, self.policy) if decision is not None else 10.0
+        )
         self._guest_acts()
         self._people_act()
 

@@ -85,7 +85,7 @@ def test_a_restarter_that_sleeps_would_start_too_late(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The simulation itself: a start that does not come is found out."""
-    monkeypatch.setattr("spoteval_agents.restarter.rows_wait.backoff_s", lambda *_: 1e9)
+    monkeypatch.setattr("spoteval_agents.restarter.rules.backoff_s", lambda *_: 1e9)
     with pytest.raises(Violated, match="I11"):
         make(1, 0.0).steps(3000)
 

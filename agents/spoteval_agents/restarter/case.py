@@ -3,16 +3,21 @@
 from dataclasses import dataclass
 
 from spoteval.clock import Now
+from spoteval.config.grant import Grant, tightened
 from spoteval.decision import Decision
+from spoteval.event import NEEDS_YOU
 from spoteval.hold import Hold
 from spoteval.line import Value
 from spoteval.provider.contract import State as ProviderState
+from spoteval.settings.money import Money
 from spoteval_agents.restarter.policy import Policy, since_s, stop_every_s
 from spoteval_agents.restarter.seen import Seen
 from spoteval_agents.restarter.state import KnownHold, State
 
 FILE_HOLD = "operator"
 """The name under which the touch file stands in lines."""
+HOLD, STOP = "hold", "stop"
+"""What is done besides saying it: the value of `action` in a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,12 @@ class Case:
         return since_s(self.state.since, self.now) if self.state.since is not None else 0.0
 
     @property
+    def limits(self) -> Grant:
+        """The grant, tightened by the rules of the run."""
+        run = self.state.run
+        return self.policy.grant if run is None else tightened(self.policy.grant, run.rules)
+
+    @property
     def holds_word(self) -> str:
         """Names of the holds that are known, `unreadable` for what may stand besides, or `none`."""
         names = [FILE_HOLD] if self.state.file_hold is not None else []
@@ -57,12 +68,16 @@ class Case:
     def on(self) -> bool:
         """Whether it costs what a machine costs: running, stuck in its start, or stopped and billed all the same."""
         obs, word = self.seen.understood, self.provider_word
-        if obs is None or word is ProviderState.STOPPING:
+        if obs is None:
             return False
-        stuck = self.in_state_s >= self.policy.poll.start_window_s and self.state.ask is None
-        starting_stuck = word is ProviderState.STARTING and stuck
         billed = word is ProviderState.STOPPED and obs.billed is True
-        return word is ProviderState.RUNNING or starting_stuck or billed
+        return word is ProviderState.RUNNING or self.stuck or billed
+
+    @property
+    def stuck(self) -> bool:
+        """Starting for a whole window, and no request of ours may still be under way."""
+        late = self.in_state_s >= self.policy.poll.start_window_s
+        return self.provider_word is ProviderState.STARTING and late and self.state.ask is None
 
     @property
     def stop_wait_s(self) -> float:
@@ -71,6 +86,26 @@ class Case:
         if asks is None:
             return 0.0
         return max(0.0, stop_every_s(asks.count) - since_s(asks.at, self.now))
+
+    @property
+    def off_costs(self) -> str:
+        """What it costs while it stands still, as the end of a sentence."""
+        cost = rate(self.policy.stopped_price)
+        return "nothing is running" + (f", disks cost {cost}" if cost is not None else "")
+
+    @property
+    def on_costs(self) -> str:
+        """What it costs while it is on, by the last price that was read."""
+        price = self.state.price
+        life = self.state.life
+        price = life.price if life is not None and life.price is not None else price
+        if price is None:
+            return "at a price that is not known"
+        return f"at {price.amount:.2f} {price.currency}/{'h' if price.per == 'hour' else price.per}"
+
+    def holds_now(self, word: str, pairs: dict[str, Value], why: str) -> Decision:
+        """A decision to place a hold and to tell a person."""
+        return self.said(word, {**pairs, "action": HOLD, "alert": NEEDS_YOU}, why)
 
     def said(
         self,
@@ -100,6 +135,16 @@ def span(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def how_many(count: int, noun: str) -> str:
+    """1 boot, 2 boots."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def rate(money: Money | None) -> str | None:
+    """A price as people say it: 11.60 USD/h."""
+    return None if money is None else f"{money.amount:.2f} {money.currency}/h"
 
 
 def tenths(seconds: float) -> float:

@@ -1,5 +1,6 @@
 """Why an instance stopped, by the best evidence; never by its price. Pure."""
 
+from spoteval.clock import Mark
 from spoteval.provider.contract import Observation
 from spoteval.shape import Unreadable
 from spoteval_agents.restarter.seen import Seen
@@ -7,31 +8,50 @@ from spoteval_agents.restarter.state import State
 
 GUEST_ENDS = ("end-", "idle-")
 """Ids of holds that a guest places before it powers itself off begin so."""
+OWN_STOP = "own-stop"
 
 
-def cause_of(state: State, seen: Seen, obs: Observation) -> tuple[str, str]:
-    """Cause and evidence: our own stop, the guest's intent to end, the provider's reason, the guest's notice."""
+def cause_of(state: State, seen: Seen, obs: Observation | None, last_boot: int) -> tuple[str, str]:
+    """Cause and evidence: our own stop, the guest's intent to end, the provider's reason, the guest's notice.
+
+    `obs` None: the stop itself was not seen, so that the provider's reason is that of another. `last_boot`: the
+    boot that ended with it.
+    """
     if state.stop_asks is not None:
-        return "restarter", "own-stop"
+        return "restarter", OWN_STOP
     if (intent := _guest_intent(state)) is not None:
         return "guest", intent
-    if obs.cause is not None:
-        return obs.cause, obs.evidence if obs.evidence is not None else "provider-reason"
-    if _noticed(seen):
+    if obs is not None and obs.cause is not None:
+        return obs.cause, reason_of(obs)
+    if _noticed(state, seen, last_boot):
         return "preempted", "guest-marker"
     return "unknown", "none"
 
 
+def reason_of(obs: Observation) -> str:
+    """What the provider's reason is called in lines."""
+    return obs.evidence if obs.evidence is not None else "provider-reason"
+
+
 def _guest_intent(state: State) -> str | None:
-    ids = (item.hold.id for item in state.holds)
-    if (hold := next((key for key in ids if key.startswith(GUEST_ENDS)), None)) is not None:
-        return f"hold:{hold}"
-    return None
+    """A hold of this life: one that stood before it says nothing about how it ended."""
+    since = state.life.since if state.life is not None else None
+    found = (
+        item.hold.id
+        for item in state.holds
+        if item.hold.id.startswith(GUEST_ENDS) and not _before(item.since, since)
+    )
+    hold_id = next(found, None)
+    return f"hold:{hold_id}" if hold_id is not None else None
 
 
-def _noticed(seen: Seen) -> bool:
-    """Whether the newest boot, which is the one that has just ended, put a notice fact."""
-    if isinstance(seen.store, Unreadable):
+def _before(mark: Mark, since: Mark | None) -> bool:
+    return since is not None and mark.boot == since.boot and mark.mono_s < since.mono_s
+
+
+def _noticed(state: State, seen: Seen, last_boot: int) -> bool:
+    """Whether the boot that has just ended put a notice."""
+    if isinstance(seen.store, Unreadable) or state.life is None:
         return False
-    newest = seen.store.listing.newest_boot
-    return newest is not None and seen.store.listing.boot_has(newest[1], "notice")
+    is_its_own = last_boot > state.life.boot_seq
+    return is_its_own and "notice" in seen.store.facts_of(last_boot)

@@ -5,11 +5,13 @@ from spoteval.control.eventlog import DecisionLog, tell
 from spoteval.decision import Decision
 from spoteval.store.contract import StoreError
 from spoteval_agents.restarter.book import Book
+from spoteval_agents.restarter.case import STOP
 from spoteval_agents.restarter.decide import decide
 from spoteval_agents.restarter.intent import answered, intend, withdrawn
 from spoteval_agents.restarter.mirror import mirror
 from spoteval_agents.restarter.observe import observe
 from spoteval_agents.restarter.policy import FRESH_S, Policy, since_s
+from spoteval_agents.restarter.putting import adopt, put_holds
 from spoteval_agents.restarter.seen import Seen
 from spoteval_agents.restarter.state import State
 from spoteval_agents.restarter.telling import News
@@ -21,11 +23,13 @@ def cycle(world: World, book: Book, log: DecisionLog, policy: Policy) -> Decisio
     seen, state, news, decision, now = _decided(world, book.state, policy)
     state, intent = intend(decision, state, seen, policy, now)
     book.save(state, (*news, *intent), now)
-    log.write(decision, now)
+    _say(log, decision, now)
     if decision.word == "start":
         _start(world, book, policy, seen)
-    elif decision.word == "stop":
+    elif decision.word == "stop" or decision.pairs.get("action") == STOP:
         _stop(world, book, policy)
+    put_holds(world, book)
+    adopt(world, policy, seen)
     book.save(_mirrored(world, book.state, seen), (), world.clock())
     return decision
 
@@ -42,6 +46,14 @@ def _decided(world: World, state: State, policy: Policy) -> tuple[Seen, State, N
     now = world.clock()
     state, more = observe(state, seen, policy, now)
     return seen, state, (*news, *more), decide(state, seen, policy, now), now
+
+
+def _say(log: DecisionLog, decision: Decision, now: Now) -> None:
+    """The journal has the line in any case; that its copy cannot be kept hinders nothing."""
+    try:
+        log.write(decision, now)
+    except OSError as error:
+        tell(f"instance={decision.pairs['instance']} decision not copied: {error}", warning=True)
 
 
 def _start(world: World, book: Book, policy: Policy, seen: Seen) -> None:

@@ -8,10 +8,12 @@ from spoteval.hold import Hold, unread_hold
 from spoteval.provider.contract import State as ProviderState
 from spoteval.publication.keys import safe
 from spoteval.shape import Unreadable
-from spoteval_agents.restarter.policy import REPORT_UNHEARD_POLLS, Policy
+from spoteval_agents.restarter.case import FILE_HOLD
+from spoteval_agents.restarter.placing import reset
+from spoteval_agents.restarter.policy import Policy
 from spoteval_agents.restarter.seen import Seen, StoreSight
-from spoteval_agents.restarter.state import FileHold, KnownHold, State
-from spoteval_agents.restarter.telling import Step, report, told
+from spoteval_agents.restarter.state import Assignment, FileHold, KnownHold, State
+from spoteval_agents.restarter.telling import Step, settled, told
 
 
 def see_file_hold(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
@@ -19,13 +21,12 @@ def see_file_hold(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
     text, known = seen.file_hold, state.file_hold
     if isinstance(text, Unreadable):
         return state, ()
-    if text is None and known is not None:
-        gone = told("hold-gone", policy, now, reason=known.reason, detail={"id": "operator"})
-        return replace(state, file_hold=None), (gone,)
-    if text is not None and known is None:
-        seen_now = told("hold-seen", policy, now, reason=text, detail={"id": "operator"})
+    if text is None:
+        return _file_gone(state, policy, now)
+    if known is None:
+        seen_now = told("hold-seen", policy, now, reason=text, detail={"id": FILE_HOLD})
         return replace(state, file_hold=FileHold(now.mark, text)), (seen_now,)
-    if text is not None and known is not None and text != known.reason:
+    if text != known.reason:
         return replace(state, file_hold=replace(known, reason=text)), ()
     return state, ()
 
@@ -36,12 +37,16 @@ def see_store_holds(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
     if isinstance(sight, Unreadable):
         return state, ()
     known = {item.hold.id: item for item in state.holds}
-    kept = {key: item for key, item in known.items() if key not in sight.listing.releases}
+    released = sight.listing.releases
+    kept = {key: item for key, item in known.items() if item.local or key not in released}
     for hold in _standing(sight, known, policy.instance):
         kept[hold.id] = replace(kept.get(hold.id, KnownHold(hold, now.mark)), hold=hold)
     news = [_placed(item, policy, now) for key, item in kept.items() if key not in known]
-    news += [_lifted(item, policy, now) for key, item in known.items() if key not in kept]
-    return replace(state, holds=tuple(kept[key] for key in sorted(kept))), tuple(news)
+    after = replace(state, holds=tuple(kept[key] for key in sorted(kept)))
+    for item in (item for key, item in known.items() if key not in kept):
+        after, more = _lifted(after, item, policy, now)
+        news += more
+    return after, tuple(news)
 
 
 def see_mirror(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noqa: ARG001
@@ -56,25 +61,45 @@ def see_mirror(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # n
 
 
 def see_run(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
-    """The assignment, as the store says it; without the store, as it was last said."""
-    if isinstance(seen.store, Unreadable) or seen.store.run == state.run:
+    """The assignment, as the store says it; without the store, as it was last said. Another run begins at zero."""
+    if isinstance(seen.store, Unreadable) or policy.local or seen.store.run == state.run:
         return state, ()
     run = seen.store.run
     detail = {"run": run.run, "generation": run.generation, "over": run.over} if run else {}
-    event = told("run-assigned", policy, now, detail=detail)
-    return replace(state, run=run), (event,)
+    return assigned(state, run), (told("run-assigned", policy, now, detail=detail),)
 
 
-def see_unheard(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
+def assigned(state: State, run: Assignment | None) -> State:
+    """The state with this assignment. What counts by the run begins anew with another one."""
+    before = state.run
+    if run is None or before is None or run.run == before.run:
+        return replace(state, run=run)
+    counts = replace(
+        state.counts,
+        unhealthy=0,
+        interrupted=0,
+        finished=0,
+        starts_from=state.starts,
+        spent_from=state.spent,
+    )
+    return replace(state, run=run, counts=counts)
+
+
+def see_wanted(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noqa: ARG001
+    """Without a hold that wants it off, no stop is undone."""
+    if any(item.hold.ensure_stopped for item in state.holds):
+        return state, ()
+    return replace(state, counts=replace(state.counts, undone=0)), ()
+
+
+def see_unheard(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noqa: ARG001
     """Count looks that kept a stopped instance from starting because holds could not be read."""
     error, obs = seen.holds_error, seen.understood
     if error is None:
         return replace(state, unheard=0), ()
     if state.held or obs is None or obs.state is not ProviderState.STOPPED:
         return state, ()
-    unheard = state.unheard + 1
-    news = (report(policy, now, f"no start: holds cannot be read: {error}"),)
-    return replace(state, unheard=unheard), news if unheard == REPORT_UNHEARD_POLLS else ()
+    return replace(state, unheard=state.unheard + 1), ()
 
 
 def _standing(sight: StoreSight, known: dict[str, KnownHold], instance: str) -> tuple[Hold, ...]:
@@ -88,5 +113,24 @@ def _placed(item: KnownHold, policy: Policy, now: Now) -> Event:
     return told("hold-seen", policy, now, reason=item.hold.reason, detail=item.hold.record())
 
 
-def _lifted(item: KnownHold, policy: Policy, now: Now) -> Event:
-    return told("hold-gone", policy, now, reason=item.hold.reason, detail={"id": item.hold.id})
+def _lifted(state: State, item: KnownHold, policy: Policy, now: Now) -> Step:
+    """A person lifted it. What tripped it begins anew, where it was one of the restarter's own."""
+    hold = item.hold
+    event = told("hold-gone", policy, now, reason=hold.reason, detail={"id": hold.id})
+    after, news = settled(reset(hold.id, state, now), hold.id, "its hold was lifted", policy, now)
+    return after, (event, *news)
+
+
+def _file_gone(state: State, policy: Policy, now: Now) -> Step:
+    """There is no touch file: what a person held by it is lifted, and what the restarter held by it."""
+    news: list[Event] = []
+    if (known := state.file_hold) is not None:
+        news.append(told("hold-gone", policy, now, reason=known.reason, detail={"id": FILE_HOLD}))
+    lifted = [item for item in state.holds if item.local and item.placed]
+    after = replace(state, file_hold=None)
+    if lifted:
+        after = replace(after, holds=tuple(item for item in state.holds if item not in lifted))
+    for item in lifted:
+        after, more = _lifted(after, item, policy, now)
+        news += more
+    return after, tuple(news)

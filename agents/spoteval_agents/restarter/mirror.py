@@ -6,6 +6,7 @@ from spoteval.control.holds import release
 from spoteval.files import remove, touch
 from spoteval.publication.keys import safe
 from spoteval.shape import Unreadable
+from spoteval.store.contract import Store
 from spoteval_agents.restarter.case import hold_text
 from spoteval_agents.restarter.seen import Seen
 from spoteval_agents.restarter.state import KnownHold, State
@@ -22,21 +23,25 @@ def mirror(world: World, state: State, seen: Seen) -> State:
     Raises OSError and StoreError; the next cycle goes on.
     """
     names = seen.mirror
+    if world.store is None:
+        return state
     if isinstance(names, Unreadable) or isinstance(seen.store, Unreadable):
         return state
     there = names if names is not None else frozenset()
     for name in there & {safe(key) for key in seen.store.listing.releases}:
         remove(world.mirror / name)
-    holds = tuple(_mirrored(world, item, names) for item in state.holds)
+    holds = tuple(_mirrored(world, world.store, item, names) for item in state.holds)
     return replace(state, holds=holds)
 
 
-def _mirrored(world: World, item: KnownHold, names: frozenset[str] | None) -> KnownHold:
+def _mirrored(
+    world: World, store: Store, item: KnownHold, names: frozenset[str] | None
+) -> KnownHold:
     name = safe(item.hold.id)
     if names is not None and name in names:
         return item
     if item.mirrored and names is not None:
-        release(world.store, world.instance, item.hold.id, BY, world.clock().wall)
+        release(store, world.instance, item.hold.id, BY, world.clock().wall)
         return item
     touch(world.mirror / name, hold_text(item.hold))
     return replace(item, mirrored=True)

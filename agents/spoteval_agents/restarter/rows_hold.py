@@ -3,7 +3,7 @@
 from spoteval.decision import Decision
 from spoteval.line import Value
 from spoteval_agents.restarter.case import FILE_HOLD, Case, hold_text, span, tenths
-from spoteval_agents.restarter.policy import since_s
+from spoteval_agents.restarter.policy import UNDONE_STOPS, since_s
 from spoteval_agents.restarter.state import KnownHold
 
 
@@ -16,6 +16,8 @@ def known_hold(case: Case) -> Decision | None:
         return _held(case, _how_to_lift(case))
     if (left_s := case.stop_in_s(wanting)) > 0:
         return _held(case, f"{_how_to_lift(case)}; the instance is stopped in {span(left_s)}")
+    if case.state.counts.undone >= UNDONE_STOPS:
+        return _undone(case, wanting)
     if (wait_s := case.stop_wait_s) > 0:
         return _held(case, f"{_how_to_lift(case)}; a stop was asked for, again in {span(wait_s)}")
     return _stop(case, wanting)
@@ -55,6 +57,18 @@ def _stop(case: Case, item: KnownHold) -> Decision:
     }
     why = "the hold wants it stopped and it still runs or is billed"
     return case.said("stop", pairs, why, case.policy.poll.in_motion_s)
+
+
+def _undone(case: Case, item: KnownHold) -> Decision:
+    pairs: dict[str, Value] = {
+        "billed": _billed(case),
+        "hold": item.hold.id,
+        "hold_age_s": tenths(since_s(item.since, case.now)),
+        "undone": case.state.counts.undone,
+        "hold_reason": hold_text(item.hold),
+    }
+    why = f"it is started again whenever it was stopped, and is on {case.on_costs}: by whom?"
+    return case.said("stop-undone", pairs, why)
 
 
 def _first(case: Case) -> tuple[str, float, str]:

@@ -1,24 +1,50 @@
-"""Rows 17 and 18: the price, and the start. Pure."""
+"""Rows 16, 17 and 18: the owner, the price, and the start. Pure."""
 
 from spoteval.clock import stamp
-from spoteval.config.shared import Money
 from spoteval.decision import Decision
 from spoteval.line import Value
 from spoteval.provider.contract import Price
+from spoteval.settings.money import Money
 from spoteval.shape import Unreadable
 from spoteval_agents.restarter.case import Case, span, tenths
-from spoteval_agents.restarter.policy import FRESH_S, since_s
+from spoteval_agents.restarter.policy import FRESH_S, OWNER_POLLS, own_identity, since_s
+
+
+def not_owner(case: Case) -> Decision | None:
+    """Row 16: another restarter serves it, or this one has taken it over so lately that the other may not know."""
+    if case.policy.identity is None:
+        return None
+    own, owner = own_identity(case.policy), case.state.owner
+    if isinstance(case.policy.identity, Unreadable):
+        pairs: dict[str, Value] = {"error": case.policy.identity.why}
+        return case.said("not-owner", pairs, "this host has no name, and so owns nothing")
+    if owner is None:
+        why = "nobody owns it yet; this restarter takes it over"
+        return case.said("not-owner", {"owner": "none"}, why, case.policy.poll.in_motion_s)
+    if owner.identity != own:
+        why = (
+            f"another restarter serves it; to move it here:"
+            f" spoteval restarter adopt {case.policy.instance}"
+        )
+        return case.said("not-owner", {"owner": owner.identity[:8]}, why)
+    if owner.polls <= OWNER_POLLS:
+        why = f"taken over just now; nothing is started for {OWNER_POLLS} looks"
+        pairs = {"owner": "this", "polls": owner.polls}
+        return case.said("not-owner", pairs, why, case.policy.poll.in_motion_s)
+    return None
 
 
 def price(case: Case) -> Decision | None:
     """Row 17: the price is read before every start, also without a cap, so that it is on record."""
-    found, cap = case.seen.price, case.policy.cap
+    found, limits = case.seen.price, case.limits
+    cap = limits.price_cap
     if found is None:
         return Decision("price", asks="price")
+    if isinstance(found, Unreadable):
+        limit = cap if cap is not None else limits.spend
+        return _unreadable(case, limit, found.why) if limit is not None else None
     if cap is None:
         return None
-    if isinstance(found, Unreadable):
-        return _unreadable(case, cap, found.why)
     if (why := _incomparable(found, cap)) is not None:
         return _unreadable(case, cap, why)
     if found.amount <= cap.amount:
@@ -42,7 +68,7 @@ def fresh_start(case: Case) -> Decision:
     pairs: dict[str, Value] = {
         "stopped_s": tenths(case.in_state_s),
         "starts": state.starts + 1,
-        **(_priced(found, case.policy.cap) if isinstance(found, Price) else {}),
+        **(_priced(found, case.limits.price_cap) if isinstance(found, Price) else {}),
         "price_error": found.why if isinstance(found, Unreadable) else None,
         "spent": _money(state.spent),
         "window_s": tenths(poll.start_window_s),
@@ -60,13 +86,15 @@ def _priced(found: Price, cap: Money | None) -> dict[str, Value]:
     }
 
 
-def _unreadable(case: Case, cap: Money, error: str) -> Decision:
+def _unreadable(case: Case, limit: Money, error: str) -> Decision:
+    name = f"cap_per_{limit.per}" if limit.per is not None else "spend_limit"
     pairs: dict[str, Value] = {
         "error": error,
-        f"cap_per_{cap.per or 'hour'}": _money(cap.amount),
-        "currency": cap.currency,
+        name: _money(limit.amount),
+        "currency": limit.currency,
     }
-    why = "a cap is set and no price can be held against it: nothing is started"
+    what = "a cap" if limit.per is not None else "a spend limit"
+    why = f"{what} is set and no price can be held against it: nothing is started"
     return case.said("price-unknown", pairs, why)
 
 
@@ -80,7 +108,9 @@ def _incomparable(found: Price, cap: Money) -> str | None:
 def _owner_changed(case: Case) -> bool:
     """Whether the second LIST names other owners than the first."""
     store, first = case.seen.store, case.seen.first_owners
-    return not isinstance(store, Unreadable) and first is not None and store.listing.owners != first
+    if isinstance(store, Unreadable) or first is None:
+        return False
+    return store.listing.owners != first
 
 
 def _as_of(found: Price) -> str:

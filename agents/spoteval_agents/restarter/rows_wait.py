@@ -1,22 +1,25 @@
 """Rows 9, 13 and 15: stopped, and not to be started yet or at all. Pure."""
 
-from spoteval.clock import left_s
+from spoteval.clock import Now, left_s
 from spoteval.decision import Decision
 from spoteval.line import Value
 from spoteval_agents.restarter.case import Case, span, tenths
-from spoteval_agents.restarter.policy import backoff_s, since_s
+from spoteval_agents.restarter.policy import guard_pause_s, since_s
+from spoteval_agents.restarter.rules import retry_left_s, trying_s
 from spoteval_agents.restarter.state import Ask, Assignment
 
 _TIMES = ("", "once", "twice")
 
 
 def no_run(case: Case) -> Decision | None:
-    """Row 9: nobody needs the instance."""
+    """Row 9: nobody needs the instance. Without a store nobody can say so but by a hold."""
     run = case.state.run
+    if run is None and case.policy.local:
+        return None
     if run is None:
         why = "no run is assigned (spoteval run start on the guest assigns one)"
         return case.said("no-run", {}, why)
-    over = run.over if run.over is not None else _past(case, run)
+    over = over_by(run, case.now)
     if over is None:
         return None
     why = f"run {run.run} is over; to start the instance by hand: spoteval start {case.policy.instance}"
@@ -43,15 +46,21 @@ def start_pending(case: Case) -> Decision | None:
 
 
 def waiting(case: Case) -> Decision | None:
-    """Row 15: first the grace after a stop, then the wait after failed starts."""
-    poll, state = case.policy.poll, case.state
-    if case.in_state_s < poll.grace_s:
+    """Row 15: first the grace after a stop, then the loop guard's pause, then the wait after failed starts."""
+    if case.in_state_s < case.policy.poll.grace_s:
         return _grace(case)
-    if state.failed_at is None:
-        return None
-    wait_s = backoff_s(state.failures, poll.start_window_s, poll.backoff_max_s)
-    wait_left_s = wait_s - since_s(state.failed_at, case.now)
+    if (decision := _loop_guard(case)) is not None:
+        return decision
+    wait_left_s = retry_left_s(case.state, case.policy, case.now)
     return _backoff(case, wait_left_s) if wait_left_s > 0 else None
+
+
+def over_by(run: Assignment, now: Now) -> str | None:
+    """Why the run is over, or None. A deadline has passed only on a clock that may be believed."""
+    if run.over is not None:
+        return run.over
+    left = left_s(run.deadline, now) if run.deadline is not None else None
+    return "deadline" if left is not None and left <= 0 else None
 
 
 def _grace(case: Case) -> Decision:
@@ -67,16 +76,48 @@ def _grace(case: Case) -> Decision:
     return case.said("grace", pairs, why, poll.in_motion_s)
 
 
+def _loop_guard(case: Case) -> Decision | None:
+    """Short runs in a row: a pause, a longer one, and when nothing helps, a hold."""
+    poll, runs = case.policy.poll, case.state.counts.short_runs
+    pause_s = guard_pause_s(runs, poll.loop_guard)
+    stop = case.state.stop
+    pairs: dict[str, Value] = {
+        "short_runs": runs,
+        "limit": poll.loop_guard,
+        "short_run_s": tenths(poll.short_run_s),
+        "cause": stop.cause if stop is not None else None,
+    }
+    cause = stop.cause if stop is not None else "unknown"
+    what = f"{runs} runs in a row ended within {span(poll.short_run_s)} of RUNNING (last: {cause})"
+    if pause_s is None:
+        return case.holds_now("loop-guard", pairs, f"{what}; held, {case.off_costs}")
+    if (left_s := pause_s - case.in_state_s) <= 0:
+        return None
+    pairs |= {"pause_s": tenths(pause_s), "wait_left_s": tenths(left_s)}
+    return case.said("loop-guard", pairs, f"{what}; next try in {span(left_s)}")
+
+
 def _backoff(case: Case, wait_left_s: float) -> Decision:
-    state = case.state
-    since = state.failing_since
+    state, limit_s = case.state, case.limits.failed_starts_s
+    failing_s = trying_s(state, case.policy, case.now)
     pairs: dict[str, Value] = {
         "capacity_failures": state.failures,
-        "failing_s": tenths(since_s(since, case.now)) if since is not None else None,
+        "refused": state.refusal.kind if state.refusal is not None else None,
+        "failing_s": tenths(failing_s) if state.failing_since is not None else None,
+        "rule_failed_starts_s": tenths(limit_s) if limit_s is not None else None,
         "wait_left_s": tenths(wait_left_s),
     }
-    times = _TIMES[state.failures] if state.failures < len(_TIMES) else f"{state.failures} times"
-    return case.said("backoff", pairs, f"no capacity {times}; next try in {span(wait_left_s)}")
+    what = f"no capacity {_times(state.failures)}"
+    if state.refusal is not None:
+        what = f"the start was refused ({state.refusal.kind})"
+    if limit_s is None:
+        return case.said("backoff", pairs, f"{what}; next try in {span(wait_left_s)}")
+    why = f"{what}; {span(max(0.0, limit_s - failing_s))} until hold-and-report"
+    return case.said("backoff", pairs, why)
+
+
+def _times(failures: int) -> str:
+    return _TIMES[failures] if failures < len(_TIMES) else f"{failures} times"
 
 
 def _pending(ask: Ask) -> str:
@@ -85,9 +126,3 @@ def _pending(ask: Ask) -> str:
     if ask.reply == "accepted":
         return "the call was accepted; only RUNNING counts"
     return "the call failed, the start may go on; only RUNNING counts"
-
-
-def _past(case: Case, run: Assignment) -> str | None:
-    """A deadline has passed only on a clock that may be believed."""
-    left = left_s(run.deadline, case.now) if run.deadline is not None else None
-    return "deadline" if left is not None and left <= 0 else None

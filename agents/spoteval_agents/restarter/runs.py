@@ -28,8 +28,9 @@ def assignment(
         return record
     over = known.over if known is not None and known.run == run else None
     over = over if over is not None else _over(store, listing, run)
-    deadline = record.plan.deadline if record is not None else None
-    return Assignment(run, generation, deadline, over)
+    if record is None:
+        return Assignment(run, generation, over=over)
+    return Assignment(run, generation, record.plan.deadline, over, record.plan.stop_rules)
 
 
 def _over(store: Store, listing: InstanceListing, run: str) -> str | None:

@@ -9,7 +9,10 @@ from spoteval.publication.listing import InstanceListing
 from spoteval.shape import Reading, Unreadable
 from spoteval_agents.restarter.state import Assignment
 
-UNDERSTOOD = frozenset([State.STARTING, State.RUNNING, State.STOPPING, State.STOPPED])
+UNDERSTOOD = frozenset(
+    [State.STARTING, State.RUNNING, State.STOPPING, State.STOPPED, State.UNRESTARTABLE]
+)
+OFF = frozenset([State.STOPPED, State.UNRESTARTABLE])
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,33 @@ class StoreSight:
         """Number of the newest boot that put any fact; 0 before the first."""
         newest = self.listing.newest_boot
         return newest[0] if newest is not None else 0
+
+    def facts_of(self, boot: int) -> frozenset[str]:
+        """Names of the facts that this boot put."""
+        return frozenset(fact.name for fact in self.listing.facts if fact.seq == boot)
+
+    @property
+    def newest_facts(self) -> frozenset[str]:
+        """Names of the facts of the newest boot."""
+        return self.facts_of(self.boot_seq)
+
+    @property
+    def finished(self) -> int:
+        """The greatest number of finished episodes that a boot of this run announced."""
+        boots = [fact.seq for fact in self.listing.facts if self._assigns(fact.name)]
+        first = min(boots, default=0)
+        found = (_threshold(fact.name) for fact in self.listing.facts if fact.seq >= first)
+        return max((number for number in found if number is not None), default=0)
+
+    def _assigns(self, name: str) -> bool:
+        return self.run is not None and name.startswith(f"run-{self.run.run}-")
+
+    @property
+    def newest_keep(self) -> str | None:
+        """The newest fact that somebody keeps the instance on, hour by hour; with its boot."""
+        found = ((fact.seq, fact.name) for fact in self.listing.facts if _is_keep(fact.name))
+        newest = max(found, default=None)
+        return f"{newest[0]}/{newest[1]}" if newest is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +104,13 @@ class Seen:
     def word(self) -> str:
         """The provider's state as it stands in a line."""
         return "UNKNOWN" if isinstance(self.provider, Unreadable) else self.provider.state.value
+
+
+def _is_keep(name: str) -> bool:
+    return name.startswith("keep-")
+
+
+def _threshold(name: str) -> int | None:
+    """The number in `finished-<threshold>`."""
+    number = name.removeprefix("finished-")
+    return int(number) if number != name and number.isdecimal() else None

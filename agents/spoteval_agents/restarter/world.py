@@ -12,25 +12,27 @@ from spoteval.hold import UNREAD_BY
 from spoteval.paths import InstancePaths
 from spoteval.provider.contract import Provider
 from spoteval.provider.contract import State as ProviderState
+from spoteval.publication.listing import InstanceListing
 from spoteval.shape import Reading, Unreadable
 from spoteval.store.contract import Store, StoreError
 from spoteval_agents.restarter.guest import newest_sign
 from spoteval_agents.restarter.runs import assignment
 from spoteval_agents.restarter.seen import Guest, Seen, StoreSight
 from spoteval_agents.restarter.state import State
+from spoteval_agents.restarter.strays import Strays
 
 OBSERVE_S, PRICE_S, CALL_S = 10.0, 10.0, 20.0
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What one instance is looked at through. `instances`: all names that are configured on this host."""
+    """What one instance is looked at through. `store` None: holds are files of this host alone."""
 
     instance: str
     provider: Provider
-    store: Store
+    store: Store | None
     paths: InstancePaths
-    instances: frozenset[str]
+    strays: Strays
     clock: Callable[[], Now]
 
     @property
@@ -44,14 +46,15 @@ class World:
         provider = self.provider.observe(OBSERVE_S)
         store = self._store(state)
         running = not isinstance(provider, Unreadable) and provider.state is ProviderState.RUNNING
+        has_guest = running or state.life is not None
         return Seen(
             provider=provider,
             taken=taken,
             file_hold=self._file_hold(),
             store=store,
             mirror=_names(self.mirror),
-            strays=self._strays(),
-            guest=self._guest(store) if running else None,
+            strays=self.strays.names(),
+            guest=self._guest(store) if has_guest else None,
         )
 
     def look_again(self, state: State, seen: Seen) -> Seen:
@@ -68,6 +71,8 @@ class World:
         return text
 
     def _store(self, state: State) -> Reading[StoreSight]:
+        if self.store is None:
+            return StoreSight(InstanceListing())
         known = {item.hold.id for item in state.holds if item.hold.by != UNREAD_BY}
         try:
             listing = look(self.store, self.instance)
@@ -79,7 +84,7 @@ class World:
         return run if isinstance(run, Unreadable) else StoreSight(listing, bodies, run)
 
     def _guest(self, store: Reading[StoreSight]) -> Guest | None:
-        if isinstance(store, Unreadable) or store.run is None:
+        if isinstance(store, Unreadable) or self.store is None or store.run is None:
             return None
         newest = store.listing.newest_boot
         if newest is None:
@@ -87,14 +92,6 @@ class World:
         with suppress(StoreError):
             return newest_sign(self.store, store.run.run, newest[1], self.clock())
         return None
-
-    def _strays(self) -> tuple[str, ...]:
-        """Entries of the holds directory that name no instance: most likely a typo of one."""
-        names = _names(self.paths.hold.parent)
-        if names is None or isinstance(names, Unreadable):
-            return ()
-        known = self.instances | {f"{name}.d" for name in self.instances}
-        return tuple(sorted(name for name in names - known if not name.startswith(".")))
 
 
 def _names(directory: Path) -> Reading[frozenset[str] | None]:

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from restarter_story import (
-    CAP,
     NOON,
+    OTHER,
     POLICY,
     PRICE,
     RUN,
@@ -18,10 +18,11 @@ from restarter_story import (
     sight,
     stopped,
 )
+from spoteval.config.grant import Grant
 from spoteval.config.restarter import PollSettings
-from spoteval.config.shared import Money
 from spoteval.line import parse
 from spoteval.provider.contract import State
+from spoteval.settings.money import Money
 from spoteval.shape import Unreadable
 from spoteval_agents.restarter.decide import ROWS, decide, pause_s
 from spoteval_agents.restarter.policy import backoff_s, stop_every_s
@@ -30,6 +31,7 @@ from spoteval_agents.restarter.state import (
     Ask,
     FileHold,
     KnownHold,
+    Ownership,
     Stop,
     StopAsks,
     Unknown,
@@ -52,7 +54,7 @@ def word(memory: Memory, seen: Seen, at_s: float) -> str:
 def test_rows_stand_in_the_order_of_the_design() -> None:
     """The first match wins, so the order of the table is the rule."""
     numbers = [number for number, _ in ROWS]
-    assert numbers == sorted(numbers) == [1, 3, 7, 8, 9, 13, 15, 17]
+    assert numbers == sorted(numbers) == list(range(1, 18))
 
 
 # Row 1
@@ -164,9 +166,9 @@ def test_row_3_unknown() -> None:
     )
 
 
-@pytest.mark.parametrize("state", [State.UNKNOWN, State.GONE, State.UNRESTARTABLE])
+@pytest.mark.parametrize("state", [State.UNKNOWN, State.GONE])
 def test_row_3_an_answer_that_no_row_understands_starts_nothing(state: State) -> None:
-    """A word without its own row yet is treated as unknown, and named."""
+    """A word that is not understood, or not yet believed, is treated as unknown, and named."""
     memory = stopped(-9000, unknown=Unknown(mark(0), state.value))
     line = said(memory, look(state), 1000)
     assert line.startswith(
@@ -315,7 +317,8 @@ def test_row_15_backoff() -> None:
     memory = stopped(failures=2, failing_since=mark(0), failed_at=mark(1912.5))
     assert said(memory, look(), 1980) == (
         "decision=backoff instance=gpu-1 state=STOPPED capacity_failures=2 failing_s=1980"
-        ' wait_left_s=157.5 holds=none why="no capacity twice; next try in 3 min"'
+        " rule_failed_starts_s=2700 wait_left_s=157.5 holds=none"
+        ' why="no capacity twice; 12 min until hold-and-report"'
     )
 
 
@@ -339,7 +342,7 @@ def test_row_15_the_backoff_doubles_up_to_one_failed_start() -> None:
 
 def test_row_17_asks_for_the_price_before_every_start() -> None:
     """Also without a cap: the price of each start is on record."""
-    for policy in (POLICY, replace(POLICY, cap=None)):
+    for policy in (POLICY, replace(POLICY, grant=Grant())):
         assert decide(stopped(-60), look(), policy, now(0)).asks == "price"
 
 
@@ -373,13 +376,13 @@ def test_row_17_price_unknown() -> None:
 @pytest.mark.parametrize("cap", [Money(14.0, "EUR", "hour"), Money(14.0, "USD", "minute")])
 def test_row_17_a_price_in_other_units_is_no_price(cap: Money) -> None:
     """14 EUR is no limit for 11.60 USD, and neither is one per minute."""
-    policy = replace(POLICY, cap=cap)
+    policy = replace(POLICY, grant=Grant(price_cap=cap))
     assert decide(stopped(-60), look(price=PRICE), policy, now(0)).word == "price-unknown"
 
 
 def test_row_17_without_a_cap_an_unreadable_price_is_only_recorded() -> None:
     """It starts, and the line says that the price could not be read."""
-    policy = replace(POLICY, cap=None)
+    policy = replace(POLICY, grant=Grant())
     line = decide(stopped(-60), look(price=Unreadable("timeout:10s")), policy, now(0)).line()
     assert line == (
         "decision=start instance=gpu-1 state=STOPPED stopped_s=60 starts=1 price_error=timeout:10s"
@@ -452,7 +455,13 @@ def test_a_holds_file_of_no_instance_is_shown() -> None:
 
 def test_what_moves_is_looked_at_more_often() -> None:
     """in_motion while something is on its way, every otherwise."""
-    policy = replace(POLICY, poll=PollSettings(every_s=60, in_motion_s=10), cap=CAP)
-    assert pause_s(decide(stopped(0), look(), policy, now(0)), policy) == 10
-    assert pause_s(decide(stopped(-60), look(price=PRICE), policy, now(0)), policy) == 10
-    assert pause_s(decide(stopped(-60, run=None), look(), policy, now(0)), policy) == 60
+    policy = replace(POLICY, poll=PollSettings(every_s=60, in_motion_s=10))
+    for memory, seen, expected in (
+        (stopped(0), look(), 10),
+        (stopped(-60), look(price=PRICE), 10),
+        (stopped(-60, run=None), look(), 60),
+        (Memory(word="STOPPING", since=mark(0), file_hold=FileHold(mark(0), "")), look(), 10),
+        (stopped(-60, owner=None), look(), 10),
+        (stopped(-60, owner=Ownership(OTHER, 9)), look(), 60),
+    ):
+        assert pause_s(decide(memory, seen, policy, now(0)), memory, policy) == expected
