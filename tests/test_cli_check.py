@@ -1,13 +1,15 @@
 """`spoteval check` and `spoteval config show`."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from cli_hosts import Hosts, guest_file, made_hosts, restarter_file, typed
-from fake_provider import FakeProvider
+from fake_provider import PRICE, FakeProvider
+from spoteval.clock import read_now
 from spoteval.files import held, touch
-from spoteval.provider.contract import State
+from spoteval.provider.contract import Price, State
 from spoteval.shape import Unreadable
 
 SERVER = """
@@ -194,6 +196,61 @@ def test_a_good_restarter(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None
     assert ("holds", f"{hosts.instance.hold} stands: nothing is started") in _rows(
         hosts, "restarter", "warn"
     )
+
+
+def _priced(hosts: Hosts, monkeypatch: pytest.MonkeyPatch, price: Price, cap: str = "USD") -> None:
+    """A restarter under a cap, whose provider says that price."""
+    more = f'[grant]\nprice_cap = {{ amount = 4.0, currency = "{cap}", per = "hour" }}\n'
+    hosts.configure("restarter", restarter_file(hosts.base, more=more))
+    provider = FakeProvider([State.STOPPED], priced=price)
+    monkeypatch.setattr(
+        "spoteval.report.check_restarter.open_provider", lambda kind, table: provider
+    )
+
+
+@pytest.mark.parametrize(("days", "age"), [(11, "11 days"), (1, "1 day"), (0, "0 days")])
+def test_a_price_from_the_file_is_said_with_its_age(
+    hosts: Hosts, monkeypatch: pytest.MonkeyPatch, days: int, age: str
+) -> None:
+    """A cap means nothing without a price, and little with an old one."""
+    day = read_now().wall - timedelta(days=days)
+    _priced(hosts, monkeypatch, Price(3.0, "USD", "hour", "configured", day))
+    line = f"cap set, price comes from this file, dated {day.date().isoformat()} ({age} old)"
+    assert ("price", line) in _rows(hosts, "restarter", "warn")
+
+
+def test_a_price_that_no_cap_can_be_held_against(
+    hosts: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another currency: nothing would be started."""
+    _priced(hosts, monkeypatch, PRICE, "EUR")
+    assert _rows(hosts, "restarter") == [("price", "in USD per hour, the cap is in EUR per hour")]
+
+
+def test_what_the_grant_forbids_is_known_before_the_first_start(hosts: Hosts) -> None:
+    """An instance outside its types and regions, and a grant that is over."""
+    grant = '[grant]\ntypes = ["h200"]\nregions = ["eu"]\nuntil = 2020-01-01T00:00:00Z\n'
+    hosts.configure("restarter", restarter_file(hosts.base, 'type = "h100"', grant))
+    assert [text for name, text in _rows(hosts, "restarter") if name == "grant"] == [
+        "[grant] until 2020-01-01T00:00:00.000Z is past: nothing is started",
+        "gpu-1: type h100, region unknown: not in types and regions of [grant]",
+    ]
+    allowed = 'type = "h200"\nregion = "eu"'
+    grant = grant.replace("2020", "2999")
+    hosts.configure("restarter", restarter_file(hosts.base, allowed, grant))
+    assert [text for name, text in _rows(hosts, "restarter") if name == "grant"] == []
+
+
+def test_a_restarter_without_a_store(hosts: Hosts) -> None:
+    """Said once; no line asks for a store."""
+    text = restarter_file(hosts.base).replace(
+        'role = "restarter"', 'role = "restarter"\nholds = ["local"]'
+    )
+    url = f'[store]\nurl = "file://{hosts.base / "store"}"\n'
+    hosts.configure("restarter", text.replace(url, ""))
+    assert [
+        text for name, text in _rows(hosts, "restarter", "ok", "warn", "fail") if name == "store"
+    ] == ['none, as [host] holds is ["local"]: no fact of a guest is seen']
 
 
 def test_what_fails_on_a_restarter_host(hosts: Hosts) -> None:

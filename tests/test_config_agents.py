@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from cli_hosts import Hosts, guest_file, made_hosts, restarter_file
-from spoteval.config.guest import OWN, SECTIONS, SHARED, IdleSettings, read_guest
+from spoteval.config.described import GUEST
+from spoteval.config.guest import OWN, SHARED, IdleSettings, read_guest
 from spoteval.config.restarter import read_restarter
 from spoteval.config.shared import ConfigError
 from spoteval.control.guest import serve
@@ -89,7 +90,7 @@ def test_an_unknown_table_is_a_warning_to_agents(hosts: Hosts) -> None:
 def test_every_table_belongs_to_somebody() -> None:
     """A new table must be shared, or be some agent's own."""
     owned = {table for tables in OWN.values() for table in tables}
-    assert {section.name for section in SECTIONS} == owned | set(SHARED)
+    assert {section.name for section in GUEST} == owned | set(SHARED)
 
 
 def test_the_restarter_warns_about_what_is_the_monitors(hosts: Hosts) -> None:

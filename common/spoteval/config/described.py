@@ -1,18 +1,73 @@
 """All tables of both roles, and what of them a host file sets: for what is shown, checked and documented."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 from spoteval.config import guest, restarter
-from spoteval.config.sections import Section
-from spoteval.config.shared import HostFile
+from spoteval.config.grant import Grant
+from spoteval.config.monitor import AlertSettings, CostSettings, MonitorSettings
+from spoteval.config.run import RunSettings
+from spoteval.config.server import ServerSettings
+from spoteval.config.shared import HostFile, StoreSettings
+from spoteval.notice.open import NOTICES
+from spoteval.provider.open import PROVIDERS
 from spoteval.settings.keys import Key, keys_of
 from spoteval.shape import Table
 
-SECTIONS: Mapping[str, tuple[Section, ...]] = {
-    "guest": guest.SECTIONS,
-    "restarter": restarter.SECTIONS,
-}
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A table of a host file, for its schema and its documentation.
+
+    `many`: one table, a list of them (`[[server]]`), or named ones below it (`[instance.gpu-1]`). `kinds`: the keys
+    that come with each choice of `kind_key`, in the place of its own of the same name.
+    """
+
+    name: str
+    settings: type
+    many: Literal["one", "list", "named"] = "one"
+    required: bool = False
+    kind_key: str = ""
+    kinds: Mapping[str, type] = field(default_factory=dict)
+
+
+GUEST = (
+    Section("host", guest.GuestHost, required=True),
+    Section("disk", guest.DiskSettings, required=True),
+    Section(
+        "provider",
+        guest.ProviderSettings,
+        required=True,
+        kind_key="kind",
+        kinds={name: kind.settings for name, kind in NOTICES.items()},
+    ),
+    Section("shutdown", guest.ShutdownSettings),
+    Section("store", StoreSettings, required=True),
+    Section("publication", guest.PublicationSettings),
+    Section("server", ServerSettings, many="list"),
+    Section("run", RunSettings),
+    Section("idle", guest.IdleSettings),
+    Section("end", guest.EndSettings),
+)
+RESTARTER = (
+    Section("host", restarter.RestarterHost, required=True),
+    Section("store", StoreSettings),
+    Section(
+        "instance",
+        restarter.InstanceSettings,
+        many="named",
+        required=True,
+        kind_key="provider",
+        kinds={name: kind.settings for name, kind in PROVIDERS.items()},
+    ),
+    Section("poll", restarter.PollSettings),
+    Section("grant", Grant),
+    Section("costs", CostSettings),
+    Section("monitor", MonitorSettings),
+    Section("alerts", AlertSettings),
+)
+SECTIONS: Mapping[str, tuple[Section, ...]] = {"guest": GUEST, "restarter": RESTARTER}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from spoteval.config.host import read_host
-from spoteval.config.run import RunSettings, run_plan
-from spoteval.config.sections import Section, SectionReader
+from spoteval.config.run import run_plan
+from spoteval.config.sections import SectionReader
 from spoteval.config.server import ServerSettings, servers
 from spoteval.config.shared import StoreSettings
 from spoteval.notice.open import NOTICES
@@ -146,26 +146,6 @@ class GuestConfig:
     idle: IdleSettings
     end: EndSettings
     warnings: tuple[str, ...] = ()
-
-
-SECTIONS = (
-    Section("host", GuestHost, required=True),
-    Section("disk", DiskSettings, required=True),
-    Section(
-        "provider",
-        ProviderSettings,
-        required=True,
-        kind_key="kind",
-        kinds={name: kind.settings for name, kind in NOTICES.items()},
-    ),
-    Section("shutdown", ShutdownSettings),
-    Section("store", StoreSettings, required=True),
-    Section("publication", PublicationSettings),
-    Section("server", ServerSettings, many="list"),
-    Section("run", RunSettings),
-    Section("idle", IdleSettings),
-    Section("end", EndSettings),
-)
 
 
 def read_guest(path: Path, agent: str | None = None) -> GuestConfig:

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from spoteval.config.described import SECTIONS, keys_for
-from spoteval.config.sections import Section
+from spoteval.config.described import SECTIONS, Section, keys_for
 from spoteval.run import StopRules
 from spoteval.settings.keys import Key, keys_of
 

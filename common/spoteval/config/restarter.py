@@ -7,7 +7,7 @@ from pathlib import Path
 from spoteval.config.grant import Grant
 from spoteval.config.host import fail, read_host
 from spoteval.config.monitor import AlertSettings, CostSettings, MonitorSettings
-from spoteval.config.sections import Section, SectionReader
+from spoteval.config.sections import SectionReader
 from spoteval.config.shared import ConfigError, StoreSettings
 from spoteval.instance import instance_error
 from spoteval.provider.open import PROVIDERS
@@ -122,25 +122,6 @@ class RestarterConfig:
         if self.shared_store is None:
             raise ConfigError(f'{self.path}: [store]: missing, as [host] holds is ["{LOCAL}"]')
         return self.shared_store
-
-
-SECTIONS = (
-    Section("host", RestarterHost, required=True),
-    Section("store", StoreSettings),
-    Section(
-        "instance",
-        InstanceSettings,
-        many="named",
-        required=True,
-        kind_key="provider",
-        kinds={name: kind.settings for name, kind in PROVIDERS.items()},
-    ),
-    Section("poll", PollSettings),
-    Section("grant", Grant),
-    Section("costs", CostSettings),
-    Section("monitor", MonitorSettings),
-    Section("alerts", AlertSettings),
-)
 
 
 def read_restarter(path: Path, agent: str | None = None) -> RestarterConfig:

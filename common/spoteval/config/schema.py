@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from spoteval.config.described import SECTIONS
-from spoteval.config.sections import Section
+from spoteval.config.described import SECTIONS, Section
 from spoteval.settings.kinds import object_schema
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"

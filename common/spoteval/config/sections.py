@@ -1,8 +1,8 @@
 """Reading the tables of a host file: strict about some, with a warning about the rest."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from spoteval.config.host import error_line, fail
 from spoteval.config.shared import HostFile
@@ -10,22 +10,6 @@ from spoteval.settings.keys import read, refuse_unknown
 from spoteval.shape import ShapeError, Table
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A table of a host file, for its schema and its documentation.
-
-    `many`: one table, a list of them (`[[server]]`), or named ones below it (`[instance.gpu-1]`). `kinds`: the keys
-    that come with each choice of `kind_key`, in the place of its own of the same name.
-    """
-
-    name: str
-    settings: type
-    many: Literal["one", "list", "named"] = "one"
-    required: bool = False
-    kind_key: str = ""
-    kinds: Mapping[str, type] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
