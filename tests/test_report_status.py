@@ -345,6 +345,15 @@ def test_a_need_is_open_until_something_overtakes_it() -> None:
     assert open_needs([gate, went_on], None) == ()
 
 
+def test_a_need_outlives_the_hold_that_was_placed_over_it() -> None:
+    """boot-resume holds the guest over a late server; another hold is a person's, who has seen to it."""
+    late = _need(10, "boot-resume", "server policy is not ready")
+    held = replace(told(11, "held"), source="boot-resume", reason="server policy is not ready")
+    assert len(open_needs([late, held], None)) == 1
+    assert open_needs([late, replace(held, reason="mending (ana)")], None) == ()
+    assert open_needs([late, held, replace(held, kind="healthy")], None) == ()
+
+
 def test_a_need_with_a_topic_is_open_until_it_is_cleared() -> None:
     """Other events of the restarter do not end it, nor does the clearing of another topic."""
     store = replace(_need(10, "restarter", "no start"), detail={"topic": "store", "command": "x"})

@@ -32,7 +32,8 @@ def working(disk: DurablePaths, session: str, now: Now) -> Reading[tuple[str, ..
 
 
 def _is_fresh(path: Path, session: str, now: Now) -> bool:
-    """An empty file is anybody's; a time in the future is a clock that was set back, not an old file."""
+    """An empty file is anybody's. A time in the future is a clock that was set back since: at work, it is soon touched
+    again; else it would keep the machine on until the clock has come round."""
     text = read_text(path)
     if text is None or (isinstance(text, str) and text not in ("", session)):
         return False
@@ -40,4 +41,4 @@ def _is_fresh(path: Path, session: str, now: Now) -> bool:
         age_s = now.wall.timestamp() - path.stat().st_mtime
     except OSError:
         return True
-    return age_s <= FRESH_S
+    return abs(age_s) <= FRESH_S

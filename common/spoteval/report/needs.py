@@ -92,4 +92,6 @@ def _overtaken(said: _Said, event: Event) -> bool:
         return False
     if said.source == OPERATOR:
         return event.kind in ("stopped", "hold-gone")
+    if event.kind == "held" and flat(event.reason or "") == said.text:
+        return False  # the agent placed that hold over it, and waits for the same person
     return event.source != _RESTARTER and event.kind in _GUEST_WENT_ON
