@@ -94,6 +94,17 @@ def test_the_price_of_each_start_is_on_record(host: Host) -> None:
     assert asked.price == PRICE.record()
 
 
+def test_a_start_by_hand_costs_what_it_costs(host: Host) -> None:
+    """Its price is read once, while it runs; an hour at 11.60 is spent."""
+    asked: list[float] = []
+    host.provider.at_price = lambda: asked.append(host.clock.seconds)
+    host.provider.is_now(State.RUNNING)
+    host.words(0, 60, 120)
+    host.provider.is_now(State.STOPPED)
+    host.words(3600)
+    assert (asked, host.book.state.spent) == ([60], 11.6)
+
+
 # Looked at again before the request
 
 

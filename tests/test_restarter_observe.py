@@ -29,7 +29,12 @@ from spoteval_agents.restarter.telling import CLEARED
 AWAY = Unreadable("connection refused")
 ASKED = Ask(mark(0), "error:500", price=PRICE, last_start=NOON, boot_seq=3)
 RUNS = Memory(
-    word="RUNNING", since=mark(0), life=Life(mark(0), PRICE, boot=1), run=RUN, spent=100.0, owner=OWNED
+    word="RUNNING",
+    since=mark(0),
+    life=Life(mark(0), PRICE, boot=1),
+    run=RUN,
+    spent=100.0,
+    owner=OWNED,
 )
 
 

@@ -117,10 +117,12 @@ def see_word(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noq
 
 
 def see_price(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
-    """A price is an event when it is new; the moment of its reading alone is not news."""
+    """A price is an event when it is new; the moment of its reading alone is not news. A life keeps its first one."""
     price, before = seen.price, state.price
     if price is None or isinstance(price, Unreadable):
         return state, ()
+    if state.life is not None and state.life.price is None:
+        state = replace(state, life=replace(state.life, price=price))
     if before is not None and replace(before, as_of=price.as_of) == price:
         return state, ()
     return replace(state, price=price), (told("price-read", policy, now, price=price),)

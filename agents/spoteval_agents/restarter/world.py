@@ -41,12 +41,16 @@ class World:
         return self.paths.hold.with_name(f"{self.instance}.d")
 
     def look(self, state: State) -> Seen:
-        """Everything that is cheap: one provider call, one LIST, a few files."""
+        """Everything that is cheap: one provider call, one LIST, a few files.
+
+        The price only of a life that somebody else began, which is otherwise read before the start.
+        """
         taken = self.clock().mark
         provider = self.provider.observe(OBSERVE_S)
         store = self._store(state)
         running = not isinstance(provider, Unreadable) and provider.state is ProviderState.RUNNING
         has_guest = running or state.life is not None
+        unpriced = running and state.life is not None and state.life.price is None
         return Seen(
             provider=provider,
             taken=taken,
@@ -55,6 +59,7 @@ class World:
             mirror=_names(self.mirror),
             strays=self.strays.names(),
             guest=self._guest(store) if has_guest else None,
+            price=self.provider.price(PRICE_S) if unpriced else None,
         )
 
     def look_again(self, state: State, seen: Seen) -> Seen:

@@ -1,0 +1,329 @@
+"""Stretches that the restarter measures, and what a person is told: once when it begins, once when it is over."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from restarter_story import (
+    GRANT,
+    NOON,
+    OWNED,
+    POLICY,
+    PRICE,
+    RUN,
+    hold,
+    look,
+    mark,
+    now,
+    sight,
+    stopped,
+)
+from spoteval.event import NEEDS_YOU, Event
+from spoteval.provider.contract import State
+from spoteval.publication.listing import Fact
+from spoteval.settings.money import Money
+from spoteval.shape import Unreadable
+from spoteval_agents.restarter.observe import observe
+from spoteval_agents.restarter.policy import Policy
+from spoteval_agents.restarter.seen import Guest, Seen
+from spoteval_agents.restarter.state import (
+    Absent,
+    Ask,
+    Away,
+    Counts,
+    Keep,
+    KnownHold,
+    Life,
+    StopAsks,
+    Unknown,
+)
+from spoteval_agents.restarter.state import State as Memory
+
+AWAY = Unreadable("connection refused")
+RUNS = Memory(
+    word="RUNNING", since=mark(0), life=Life(mark(0), PRICE, 2), run=RUN, price=PRICE, owner=OWNED
+)
+BOOTED = (Fact(3, "s3", "booted"),)
+
+
+def after(
+    memory: Memory, seen: Seen, at_s: float, policy: Policy = POLICY
+) -> tuple[Memory, list[Event]]:
+    """Memory and events after that look."""
+    state, news = observe(memory, seen, policy, now(at_s))
+    return state, list(news)
+
+
+def told(memory: Memory, seen: Seen, at_s: float, policy: Policy = POLICY) -> list[str]:
+    """What a person hears at that look: topics, a minus before those that are over."""
+    found = []
+    for event in after(memory, seen, at_s, policy)[1]:
+        if event.kind in (NEEDS_YOU, "cleared"):
+            found.append(("" if event.kind == NEEDS_YOU else "-") + str(event.detail["topic"]))
+    return found
+
+
+# Absence
+
+
+def test_absence_is_counted_in_looks_that_say_so() -> None:
+    """A look without an answer neither counts nor ends it; one that sees the instance does."""
+    state, _ = after(RUNS, look(State.GONE), 0)
+    assert state.absent == Absent(mark(0), 1)
+    state, _ = after(state, look(None), 60)
+    assert state.absent == Absent(mark(0), 1)
+    state, _ = after(state, look(State.GONE), 120)
+    assert state.absent == Absent(mark(0), 2)
+    assert state.life == RUNS.life
+    state, _ = after(state, look(State.RUNNING), 180)
+    assert (state.absent, state.unknown) == (None, None)
+
+
+def test_what_cannot_be_restarted_is_counted_in_looks() -> None:
+    """In a row; it also ends a life, as any stop."""
+    state, news = after(RUNS, look(State.UNRESTARTABLE, billed=False), 60)
+    assert (state.counts.unrestartable, state.life, news[0].kind) == (1, None, "stopped")
+    state, _ = after(state, look(State.UNRESTARTABLE, billed=False), 120)
+    assert state.counts.unrestartable == 2
+    state, _ = after(state, look(), 180)
+    assert state.counts.unrestartable == 0
+
+
+# The end of the run
+
+
+@pytest.mark.parametrize(
+    ("run", "synced", "expected"),
+    [
+        (replace(RUN, over="ended-fact"), True, True),
+        (replace(RUN, deadline=NOON + timedelta(seconds=60)), True, True),
+        (replace(RUN, deadline=NOON + timedelta(seconds=61)), True, False),
+        (replace(RUN, deadline=NOON), False, False),
+        (RUN, True, False),
+        (None, True, False),
+    ],
+)
+def test_since_when_the_run_is_over(run: object, synced: bool, expected: bool) -> None:
+    """By its fact, or by its deadline on a clock that may be believed."""
+    seen = look(State.RUNNING, store=sight(run=run))  # type: ignore[arg-type]
+    state, _ = observe(RUNS, seen, POLICY, now(60, synced=synced))
+    assert state.over_since == (mark(60) if expected else None)
+    again, _ = observe(state, seen, POLICY, now(600, synced=synced))
+    assert (again.over_since is not None) == expected or run is not None
+
+
+def test_over_counts_from_the_first_look_that_knew() -> None:
+    """Later looks do not move it; another run ends it."""
+    over = replace(RUN, over="end.json")
+    state, _ = after(RUNS, look(State.RUNNING, store=sight(run=over)), 60)
+    state, _ = after(state, look(State.RUNNING, store=sight(run=over)), 600)
+    assert state.over_since == mark(60)
+    state, _ = after(state, look(State.RUNNING), 660)
+    assert state.over_since is None
+
+
+def test_a_keep_fact_is_fresh_when_it_is_new_here() -> None:
+    """Its own hour does not matter, so that no two clocks are compared."""
+    keeps = [Fact(3, "s3", f"keep-{hour}") for hour in ("2026120110", "2026120111")]
+    state, _ = after(RUNS, look(State.RUNNING, store=sight(facts=(keeps[0],))), 60)
+    assert state.keep == Keep("3/keep-2026120110", mark(60))
+    state, _ = after(state, look(State.RUNNING, store=sight(facts=(keeps[0],))), 600)
+    assert state.keep == Keep("3/keep-2026120110", mark(60))
+    state, _ = after(state, look(State.RUNNING, store=sight(facts=tuple(keeps))), 3600)
+    assert state.keep == Keep("3/keep-2026120111", mark(3600))
+    for seen in (look(State.RUNNING), look(State.RUNNING, store=AWAY)):
+        assert after(state, seen, 4000)[0].keep == state.keep
+
+
+# Silence of the guest
+
+
+@pytest.mark.parametrize(("at_s", "expected"), [(2699, []), (2700, ["silent"]), (2701, ["silent"])])
+def test_a_guest_that_says_nothing_is_reported_after_45_min(
+    at_s: float, expected: list[str]
+) -> None:
+    """Once; its first fact clears it, and so does its stop."""
+    assert told(RUNS, look(State.RUNNING), at_s) == expected
+    state, _ = after(RUNS, look(State.RUNNING), at_s)
+    assert state.silent == (mark(at_s) if expected else None)
+    later = at_s + 600
+    if expected:
+        assert told(state, look(State.RUNNING), later) == []
+        assert told(state, look(State.RUNNING, store=sight(facts=BOOTED)), later) == ["-silent"]
+        assert told(state, look(), later) == ["-silent"]
+
+
+def test_silence_is_not_measured_without_a_store() -> None:
+    """What cannot be read may say something; a host without a store hears nothing ever."""
+    assert after(RUNS, look(State.RUNNING, store=AWAY), 9000)[0].silent is None
+    local = replace(POLICY, local=True)
+    assert after(RUNS, look(State.RUNNING), 9000, local)[0].silent is None
+    begun, _ = after(RUNS, look(State.RUNNING), 2700)
+    assert after(begun, look(State.RUNNING, store=AWAY), 2760)[0].silent == mark(2700)
+    assert after(begun, look(None), 2760)[0].silent == mark(2700)
+
+
+def test_a_boot_fact_of_before_is_no_sign() -> None:
+    """It belongs to the life before."""
+    old = sight(facts=(Fact(2, "s2", "booted"),))
+    assert told(RUNS, look(State.RUNNING, store=old), 2700) == ["silent"]
+
+
+# Silence of provider and store
+
+
+@pytest.mark.parametrize(("at_s", "expected"), [(1799, []), (1800, ["store"]), (1801, ["store"])])
+def test_a_store_outage_is_told_after_half_an_hour(at_s: float, expected: list[str]) -> None:
+    """Also while the instance runs and nothing would be started."""
+    memory = replace(RUNS, life=Life(mark(0), PRICE, 2, 3), away=Away(mark(0), "x"))
+    assert told(memory, look(State.RUNNING, store=AWAY), at_s) == expected
+    state, _ = after(memory, look(State.RUNNING, store=AWAY), at_s)
+    assert told(state, look(State.RUNNING, store=AWAY), at_s + 9000) == (
+        [] if expected else ["store"]
+    )
+    assert told(state, look(State.RUNNING), at_s + 60) == (["-store"] if expected else [])
+
+
+def test_one_outage_is_told_once() -> None:
+    """Where a start is kept back, it is told after three looks, and not once more after half an hour."""
+    state, heard = stopped(-900), []
+    for second in range(0, 3600, 60):
+        heard += told(state, look(store=AWAY), second)
+        state, _ = after(state, look(store=AWAY), second)
+    assert heard == ["hold-unknown"]
+    assert told(state, look(), 3600) == ["-hold-unknown"]
+
+
+def test_a_provider_that_answers_again_is_told() -> None:
+    """With what was over."""
+    memory = replace(RUNS, unknown=Unknown(mark(0), "timeout:20s"), life=Life(mark(0), PRICE, 2, 3))
+    state, (event,) = after(memory, look(None), 900)
+    assert event.reason == (
+        "the provider has said nothing that is understood for 15 min: timeout:20s"
+    )
+    assert event.detail == {"topic": "unknown", "command": "spoteval status"}
+    state, (event,) = after(state, look(State.RUNNING), 960)
+    assert (event.kind, event.reason, state.told) == ("cleared", "the provider answers again", ())
+
+
+def test_what_only_the_provider_could_end_stays_told_while_it_is_silent() -> None:
+    """A start that is stuck is not over because nobody can see it."""
+    memory = stopped(word="STARTING", told=("start-stuck",))
+    assert told(memory, look(None), 60) == []
+    assert told(memory, look(State.RUNNING), 60) == ["-start-stuck"]
+
+
+# What costs
+
+
+@pytest.mark.parametrize(("at_s", "expected"), [(59, []), (60, ["billed"]), (61, ["billed"])])
+def test_stopped_and_billed_all_the_same_is_told_with_its_price(
+    at_s: float, expected: list[str]
+) -> None:
+    """Once, after the grace, and once when it is over (complaint 25)."""
+    memory = stopped(price=PRICE)
+    assert told(memory, look(billed=True), at_s) == expected
+    state, news = after(memory, look(billed=True), 120)
+    assert news[0].reason == "STOPPED for 2 min and billed all the same, at 11.60 USD/h"
+    assert told(state, look(billed=True), 9000) == []
+    assert told(state, look(billed=False), 9060) == ["-billed"]
+
+
+@pytest.mark.parametrize(("count", "expected"), [(1, []), (2, ["not-off"]), (3, ["not-off"])])
+def test_a_stop_that_does_not_stop_is_told_at_the_second_request(
+    count: int, expected: list[str]
+) -> None:
+    """With what it costs; cleared when it is off."""
+    known = KnownHold(hold("e", ensure_stopped=True), mark(-900))
+    life = Life(mark(0), PRICE, 2, 3)
+    memory = replace(RUNS, life=life, holds=(known,), stop_asks=StopAsks(mark(0), count))
+    assert told(memory, look(State.RUNNING), 60) == expected
+    state, news = after(memory, look(State.RUNNING), 60)
+    if expected:
+        assert news[0].reason == f"still RUNNING after {count} stop requests, billed at 11.60 USD/h"
+        assert told(state, look(), 120) == ["-not-off"]
+
+
+@pytest.mark.parametrize(("count", "expected"), [(2, []), (3, ["stop-undone"])])
+def test_undone_stops_are_told_at_the_third(count: int, expected: list[str]) -> None:
+    """Once; over with the hold."""
+    known = KnownHold(hold("e", ensure_stopped=True), mark(-900))
+    life = Life(mark(0), PRICE, 2, 3)
+    memory = replace(RUNS, life=life, holds=(known,), counts=Counts(undone=count))
+    assert told(memory, look(State.RUNNING), 60) == expected
+    state, _ = after(memory, look(State.RUNNING), 60)
+    gone = look(State.RUNNING, store=sight(released=("e",)))
+    assert told(state, gone, 120) == [f"-{topic}" for topic in expected]
+
+
+@pytest.mark.parametrize(("at_s", "expected"), [(899, []), (900, ["start-stuck"])])
+def test_a_start_that_is_stuck_is_told(at_s: float, expected: list[str]) -> None:
+    """At its second, once."""
+    memory = stopped(word="STARTING")
+    assert told(memory, look(State.STARTING), at_s) == expected
+    asked = replace(memory, ask=Ask(mark(500)))
+    assert told(asked, look(State.STARTING), at_s) == []
+
+
+@pytest.mark.parametrize(
+    ("spent", "expected"), [(588.39, []), (588.4, ["limits"]), (600.0, ["limits"])]
+)
+def test_a_spend_limit_that_is_reached_while_it_runs_is_told(
+    spent: float, expected: list[str]
+) -> None:
+    """The life that goes on counts, an hour of it at 11.60; it runs on, and is not started again."""
+    policy = replace(POLICY, grant=replace(GRANT, spend=Money(600, "USD")))
+    memory = replace(RUNS, spent=spent, life=Life(mark(0), PRICE, 2, 3))
+    assert told(memory, look(State.RUNNING), 3600, policy) == expected
+    state, news = after(memory, look(State.RUNNING), 3600, policy)
+    if expected:
+        assert str(news[0].reason).endswith(
+            "of 600.00 USD spent while it runs; it is not started again"
+        )
+        assert news[0].detail["command"] == "spoteval stop gpu-1"
+        assert told(state, look(cause="preempted"), 3660, policy) == ["-limits"]
+
+
+def test_a_grant_that_ends_while_it_runs_is_told() -> None:
+    """At its second."""
+    policy = replace(POLICY, grant=replace(GRANT, until=NOON + timedelta(seconds=60)))
+    memory = replace(RUNS, life=Life(mark(0), PRICE, 2, 3))
+    assert told(memory, look(State.RUNNING), 59, policy) == []
+    _, (event,) = after(memory, look(State.RUNNING), 60, policy)
+    assert event.reason == (
+        "granted until 2026-12-01T12:01:00.000Z while it runs; it is not started again"
+    )
+
+
+# Finished episodes
+
+
+def test_finished_episodes_are_those_that_were_ever_heard_of() -> None:
+    """By the guest's own figure, or by a fact of a boot of this run; never fewer than before."""
+    facts = (
+        Fact(1, "s1", "run-old-1"),
+        Fact(1, "s1", "finished-100"),
+        Fact(2, "s2", "run-swe-lite-q3-2"),
+        Fact(3, "s3", "finished-20"),
+        Fact(3, "s3", "finished-soon"),
+    )
+    state, _ = after(RUNS, look(State.RUNNING, store=sight(facts=facts)), 60)
+    assert state.counts.finished == 20
+    told_more = replace(look(State.RUNNING), guest=Guest(3.0, 57, 500, 4))
+    state, _ = after(state, told_more, 120)
+    assert state.counts.finished == 57
+    state, _ = after(state, replace(told_more, guest=Guest(3.0, None, None, None)), 180)
+    assert state.counts.finished == 57
+    assert after(state, look(None, store=AWAY), 240)[0].counts.finished == 57
+
+
+def test_a_life_that_others_began_is_priced_by_the_first_price_after() -> None:
+    """What it costs counts; a life that has its price keeps it."""
+    memory = replace(RUNS, life=Life(mark(0), None, 2, 3), price=None)
+    state, news = after(memory, look(State.RUNNING, price=PRICE), 60)
+    assert state.life == Life(mark(0), PRICE, 2, 3)
+    assert [event.kind for event in news] == ["price-read"]
+    dear = replace(PRICE, amount=13.0)
+    again, _ = after(state, look(State.RUNNING, price=dear), 120)
+    assert again.life == state.life
