@@ -178,8 +178,11 @@ in_motion = "500ms"
 grace = "1s"
 start_window = "7s"
 backoff_max = "2s"
+short_run = "1s"
 
-[grant]
+[grant]                     # a demo's boots live for seconds: the rules for days would end it
+preemptions_before_healthy = "off"
+preemptions_before_episodes = "off"
 price_cap = {{ amount = 4.00, currency = "USD", per = "hour" }}
 """
 
