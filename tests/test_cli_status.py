@@ -210,6 +210,20 @@ def test_an_old_heartbeat_is_stale(hosts: Hosts) -> None:
     assert "facts: guest STALE, 2 h old, restarter not seen" in (lines[1], lines[2])[0]
 
 
+def test_a_guest_that_is_silent_is_waited_for(hosts: Hosts) -> None:
+    """A machine that is on and says nothing is not "ok"; one that is off has nothing to say."""
+    publish(hosts, age_s=7200)
+    for word, second in (
+        ("RUNNING", "waiting: no word from the guest for 2 h"),
+        ("STOPPED", "ok, nothing needs you"),
+    ):
+        restarter_knows(hosts, word)
+        with held(hosts.instance.state_root / "restarter.lock"):
+            found = hosts.restarter("status", "--json").record
+        assert found["second_line"] == second
+    assert hosts.laptop("status", "--json").record["second_line"] == "ok, nothing needs you"
+
+
 def test_what_needs_a_person_is_the_exit_code(hosts: Hosts) -> None:
     """Exit 1 while it is open, 0 once the guest went on."""
     events = hosts.disk.run("q3").events

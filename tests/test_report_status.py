@@ -15,7 +15,7 @@ from spoteval.placement.spend import Spend
 from spoteval.placement.stages import Restart
 from spoteval.report.eta import Eta
 from spoteval.report.holds import GUEST, KEEP_ALIVE, KILL_SWITCH, RESTARTER, FileHold, HoldsSeen
-from spoteval.report.needs import Need, held_needs, open_needs
+from spoteval.report.needs import Need, held_needs, merged, open_needs
 from spoteval.report.overview import overview
 from spoteval.report.rules import Counted, Rules, limits_line
 from spoteval.report.status import STALE_GUEST_S, STALE_RESTARTER_S, Source, Status
@@ -379,6 +379,14 @@ def test_a_hold_that_no_person_placed_needs_one() -> None:
         ("held by idle-guard: why", "spoteval hold release gpu-1"),
     ]
     assert len(held_needs("gpu-1", holds, over=True, now=NOW)) == 1
+
+
+def test_what_a_hold_says_already_is_not_said_twice() -> None:
+    """A rule reports and holds in the same words; other reports stand beside it."""
+    hold = Need(NOW, "held by rule: 45 min of failed starts", "spoteval hold release gpu-1")
+    same, other = Need(NOW, "45 min of failed starts", "x"), Need(NOW, "store away", "x")
+    assert merged([hold], [same, other]) == (hold, other)
+    assert merged([], [same]) == (same,)
 
 
 def test_a_stuck_publication_is_open_while_something_is_unpublished() -> None:

@@ -33,6 +33,7 @@ from spoteval.report.rules import Rules
 from spoteval.report.run_facts import RunFacts, boot_events, from_disk, from_store, with_store
 from spoteval.report.status import STALE_GUEST_S, STALE_RESTARTER_S, Source, Status
 from spoteval.report.timeline import pieces
+from spoteval.report.words import duration
 from spoteval.run import RunRecord
 from spoteval.shape import Unreadable
 from spoteval.store.contract import Store, StoreError
@@ -69,12 +70,13 @@ def status(sight: Sight, now: Now) -> Status:
     events = _events(sight, own, run)
     told = events if sight.serves else tuple(map(_as_stop, events))
     state, state_s = _state(sight, own, events, now)
+    guest = _guest(sight, run, now)
     since = own.assigned(run.name) if run is not None else None
     of_run = tuple(event for event in told if since is None or event.at >= since)
     known = Status(
         at=now.wall,
         instance=sight.instance,
-        guest=_guest(sight, run, now),
+        guest=guest,
         restarter=Source(own.age_s, here=own.age_s == 0.0, stale_s=STALE_RESTARTER_S),
         holds=holds(sight, now),
         state=state,
@@ -86,7 +88,7 @@ def status(sight: Sight, now: Now) -> Status:
         preemptions=_count(of_run, "stopped", "preempted"),
         capacity_failures=_count(of_run, "capacity-failure") if sight.serves else None,
         passed_s=_passed_s(sight, run, now),
-        waiting=_waiting(sight, own, run),
+        waiting=_waiting(sight, own, run) or _silence(guest, own, run),
     )
     return with_run(known, run, events, serves=sight.serves)
 
@@ -190,6 +192,13 @@ def _passed_s(sight: Sight, run: RunFacts | None, now: Now) -> float | None:
     if run is None or run.sign is None:
         return None
     return max(0.0, (now.wall - run.sign).total_seconds())
+
+
+def _silence(guest: Source, own: RestarterFacts, run: RunFacts | None) -> str | None:
+    """A machine that is on, for a run that is not over, and whose guest has long said nothing."""
+    if not guest.stale or own.state != "RUNNING" or run is None or run.over:
+        return None
+    return f"no word from the guest for {duration(guest.age_s or 0.0)}"
 
 
 def _waiting(sight: Sight, own: RestarterFacts, run: RunFacts | None) -> str | None:

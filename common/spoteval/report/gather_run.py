@@ -7,7 +7,7 @@ from datetime import datetime
 from spoteval.control.runfiles import Progress
 from spoteval.event import Event
 from spoteval.report.eta import Eta, eta, pace
-from spoteval.report.needs import Need, held_needs, open_needs
+from spoteval.report.needs import Need, held_needs, merged, open_needs
 from spoteval.report.run_facts import RunFacts
 from spoteval.report.status import Status
 from spoteval.run import RunRecord
@@ -19,7 +19,7 @@ def with_run(
 ) -> Status:
     """The status with its run, and everything that needs a person. `serves`: on the restarter host."""
     if run is None:
-        needs = (*_dead(known, serves), *_held(known), *open_needs(events, None))
+        needs = (*_dead(known, serves), *merged(_held(known), open_needs(events, None)))
         return replace(known, needs=needs)
     known = replace(
         known,
@@ -32,8 +32,8 @@ def with_run(
     known = replace(known, eta=_eta(known, run.events))
     finished, published = known.finished, known.published
     left = None if finished is None or published is None else max(0, finished - published)
-    broken = (*_broken(known, run), *_dead(known, serves), *_held(known))
-    return replace(known, needs=(*broken, *open_needs(events, left)))
+    broken = (*_broken(known, run), *_dead(known, serves))
+    return replace(known, needs=(*broken, *merged(_held(known), open_needs(events, left))))
 
 
 def _eta(known: Status, events: Iterable[Event]) -> Reading[Eta] | None:

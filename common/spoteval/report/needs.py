@@ -73,6 +73,12 @@ def held_needs(instance: str, holds: Iterable[Hold], over: bool, now: datetime) 
     )
 
 
+def merged(held: Iterable[Need], told: Iterable[Need]) -> tuple[Need, ...]:
+    """Both, without reports whose words a standing hold says already: what placed it also told of it."""
+    holds = tuple(held)
+    return (*holds, *(need for need in told if not any(need.text in hold.text for hold in holds)))
+
+
 def _by(hold: Hold) -> str:
     return "rule" if hold.by == _RESTARTER else hold.by
 
