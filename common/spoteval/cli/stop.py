@@ -91,7 +91,7 @@ def _stop_there(
 
 
 def _ssh(settings: InstanceSettings) -> str:
-    target = settings.table.maybe_text("ssh")
+    target = settings.ssh
     if target is None:
         raise Refused(
             f"cannot place the guest hold: no ssh in [instance.{settings.name}]."
