@@ -1,34 +1,20 @@
 """The whole loop, thin and real: what it must show."""
 
-import argparse
-import tempfile
-from pathlib import Path
-
 from show.bench_lines import memory
 from show.demo_lines import demo_keys, seeds
 from show.inspect_lines import logs_and_verdicts
-from show.lines import Show, say, show
+from show.lines import Show
 from show.market_lines import same_seed_same_market
-from show.stage import Stage, clear
+from show.program import run
+from show.stage import Stage
 from show.store_lines import bytes_agree, second_pull
 from show.suite_lines import invariants, record_cuts, rows, shape
 from show.witness_lines import counted_again
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-
 
 def main(argv: list[str] | None = None) -> int:
-    """Parse, run, tidy; the exit code of the program."""
-    options = _parser().parse_args(argv)
-    scratch = Path(options.scratch or tempfile.mkdtemp(prefix="thin-loop-")).resolve()
-    scratch.mkdir(parents=True, exist_ok=True)
-    stage = Stage(ROOT, scratch, full=options.full, ci=options.ci)
-    code = show(shows(stage))
-    if options.scratch or code:
-        say(f"kept: {scratch}")
-    else:
-        clear(scratch)
-    return code
+    """The exit code of the program."""
+    return run("thin-loop", "The whole loop, thin and real.", shows, argv)
 
 
 def shows(stage: Stage) -> list[Show]:
@@ -47,11 +33,3 @@ def shows(stage: Stage) -> list[Show]:
         Show("second pull refused", lambda: second_pull(stage, stage.demo(7))),
         Show("seeds 1 to 5", lambda: seeds(stage)),
     ]
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="thin-loop", description=__doc__)
-    parser.add_argument("--full", action="store_true", help="a fresh clone and all five seeds")
-    parser.add_argument("--ci", action="store_true", help="one of the five seeds")
-    parser.add_argument("--scratch", help="keep logs and demos here (default: a temporary place)")
-    return parser

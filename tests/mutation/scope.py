@@ -1,0 +1,59 @@
+"""What is mutated, and which tests must notice it."""
+
+import hashlib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+RESTARTER = Path("agents", "spoteval_agents", "restarter")
+MODULES = (
+    "case",
+    "cause",
+    "decide",
+    "holding",
+    "intent",
+    "lives",
+    "observe",
+    "placing",
+    "policy",
+    "reports",
+    "rows_hold",
+    "rows_start",
+    "rows_state",
+    "rows_stop",
+    "rows_wait",
+    "rules",
+    "seen",
+    "starts",
+    "telling",
+    "watching",
+)
+"""What decides and what remembers: pure modules, all of them. The shell around them has tests/sim."""
+TESTS = ("test_restarter_*.py", "test_complaints_restarter.py", "test_histories_restarter.py")
+
+LEFT_OUT = (
+    "tests/test_restarter_cycle.py::test_a_crash_at_any_write_loses_no_event_and_starts_once",
+)
+"""Ten seconds about the shell; every mutant that lives on would pay them."""
+
+
+def mutated(root: Path = ROOT) -> list[Path]:
+    """The mutated files. Raises FileNotFoundError where one has gone."""
+    files = [root / RESTARTER / f"{name}.py" for name in MODULES]
+    for file in files:
+        file.stat()
+    return files
+
+
+def killers(root: Path = ROOT) -> list[Path]:
+    """The files of tests that may kill a mutant, quick ones all of them."""
+    return sorted({path for pattern in TESTS for path in (root / "tests").glob(pattern)})
+
+
+def fingerprint(root: Path = ROOT) -> str:
+    """sha256 over names and bytes of the mutated files."""
+    found = hashlib.sha256()
+    for file in mutated(root):
+        data = file.read_bytes()
+        found.update(f"{file.name} {len(data)}\n".encode())
+        found.update(data)
+    return found.hexdigest()

@@ -1,0 +1,37 @@
+"""The frame of a program of shows: options, a scratch directory, the lines, tidying up."""
+
+import argparse
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from show.lines import Show, say, show
+from show.stage import Stage, clear
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def run(
+    name: str,
+    about: str,
+    shows: Callable[[Stage], Sequence[Show]],
+    argv: list[str] | None = None,
+) -> int:
+    """Parse, run, tidy; the exit code of the program."""
+    options = _parser(name, about).parse_args(argv)
+    scratch = Path(options.scratch or tempfile.mkdtemp(prefix=f"{name}-")).resolve()
+    scratch.mkdir(parents=True, exist_ok=True)
+    code = show(shows(Stage(ROOT, scratch, full=options.full, ci=options.ci)))
+    if options.scratch or code:
+        say(f"kept: {scratch}")
+    else:
+        clear(scratch)
+    return code
+
+
+def _parser(name: str, about: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=name, description=about)
+    parser.add_argument("--full", action="store_true", help="everything, also what takes long")
+    parser.add_argument("--ci", action="store_true", help="what every change must pass")
+    parser.add_argument("--scratch", help="keep what is left here (default: a temporary place)")
+    return parser

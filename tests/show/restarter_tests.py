@@ -1,0 +1,66 @@
+"""Lines that stand on single tests of the restarter, found by their names."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from show.cases import Case, cases, passed
+from show.lines import Line, judged, short
+from show.stage import Stage
+
+ROWS = 18
+HISTORIES = 6
+COMPLAINTS = (1, 2, 3, 4, 8, 9, 12, 14, 16, 17, 18, 19, 21, 23, 24, 25, 32, 33, 34, 71, 72, 74, 76)
+
+
+def histories(stage: Stage) -> Iterator[Line]:
+    """Histories of several rows and processes, with the outcomes of the design."""
+    yield passed("the six histories", cases(stage, "test_history_"), HISTORIES)
+
+
+def rows(stage: Stage) -> Iterator[Line]:
+    """Every row has its tests, and every case of them passes. What they miss, the mutants show."""
+    found = cases(stage, "test_row_")
+    counts = per_row(found)
+    lacking = [number for number in range(1, ROWS + 1) if counts[number] < 2]
+    bad = sorted({case.test for case in found if case.word != "passed"})
+    figure = f"{len(found)} cases (row:cases {_listed(counts)})"
+    if lacking or bad:
+        figure += f"; too few of {lacking}; not passed: {', '.join(bad) or 'none'}"
+    yield judged(not lacking and not bad, "rows × boundaries", figure)
+
+
+def per_row(found: list[Case]) -> Counter[int]:
+    """Cases of each row, by the number in the test's name."""
+    numbers = (re.match(r"test_row_(\d+)_", case.test) for case in found)
+    return Counter(int(number[1]) for number in numbers if number is not None)
+
+
+def complaints(stage: Stage) -> Iterator[Line]:
+    """A line for each complaint, by the number in the name of its tests."""
+    found = cases(stage, "test_complaint_")
+    for number in COMPLAINTS:
+        yield complaint(number, found)
+
+
+def complaint(number: int, found: list[Case]) -> Line:
+    """ok when there is a test of that number and all of its cases pass."""
+    own = [case for case in found if re.match(rf"test_complaint_0*{number}_", case.test)]
+    if not own:
+        return short(f"complaint {number}", "no test is named after it")
+    said = ", ".join(sorted({_sentence(case.test) for case in own}))
+    bad = sorted({case.word for case in own} - {"passed"})
+    return judged(not bad, f"complaint {number}", f"{said}: {bad[0]}" if bad else said)
+
+
+def named(stage: Stage, what: str, prefix: str) -> Iterator[Line]:
+    """One thing that one or more tests of this name show."""
+    yield passed(what, cases(stage, prefix), 1)
+
+
+def _sentence(test: str) -> str:
+    return re.sub(r"^test_complaint_\d+_", "", test).replace("_", " ")
+
+
+def _listed(counts: Counter[int]) -> str:
+    return " ".join(f"{number}:{counts[number]}" for number in range(1, ROWS + 1))
