@@ -19,7 +19,7 @@ from spoteval.harness.begun import begun
 from spoteval.machine import process
 from spoteval.machine.cgroup import Members
 from spoteval.paths import DurablePaths, HostPaths, RunPaths
-from spoteval.run import RunRecord, name_error
+from spoteval.run import RunRecord
 from spoteval.shape import Reading, Unreadable
 from spoteval_agents.boot_resume.seen import Policy, RunSeen, Seen, Server
 from spoteval_agents.boot_resume.stages import Stages, stages_of
@@ -87,8 +87,6 @@ class World:
         name = active_run(disk)
         if name is None or isinstance(name, Unreadable):
             return name
-        if (why := name_error(name)) is not None:
-            return Unreadable(f"{disk.active}: {why}")
         record = read_run(disk.run(name))
         if isinstance(record, Unreadable):
             return record

@@ -13,7 +13,6 @@ from spoteval.control.runfiles import active_run, read_run
 from spoteval.files import read_text
 from spoteval.machine.cgroup import Members
 from spoteval.paths import DurablePaths
-from spoteval.run import name_error
 from spoteval.shape import Reading, Unreadable
 from spoteval_agents.end_handler.seen import RunSeen, Seen
 
@@ -49,8 +48,6 @@ class Probes:
         name = active_run(disk)
         if not isinstance(name, str):
             return name
-        if (why := name_error(name)) is not None:
-            return Unreadable(f"{disk.active}: {why}")
         paths = disk.run(name)
         pids = self.members.members(RUN_UNIT)
         return RunSeen(

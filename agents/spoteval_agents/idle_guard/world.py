@@ -16,7 +16,6 @@ from spoteval.files import read_text
 from spoteval.machine.cgroup import Members
 from spoteval.machine.cpu import CpuTimes, cpu_share, cpu_times
 from spoteval.paths import DurablePaths, HostPaths
-from spoteval.run import name_error
 from spoteval.shape import Reading, Unreadable
 from spoteval_agents.idle_guard.decide import Seen
 
@@ -79,7 +78,7 @@ class Probes:
         name = active_run(disk)
         if isinstance(name, Unreadable):
             return name
-        if name is None or name_error(name) is not None or disk.run(name).end.exists():
+        if name is None or disk.run(name).end.exists():
             return True
         found = self._count.look(disk.run(name))
         return found if isinstance(found, Unreadable) else found.complete

@@ -9,7 +9,7 @@ from spoteval.control.interrupting import prepare
 from spoteval.control.runfiles import active_run, interruptions, read_run
 from spoteval.interruption import Interruption
 from spoteval.paths import DurablePaths, RunPaths
-from spoteval.run import RunRecord, name_error
+from spoteval.run import RunRecord
 from spoteval.shape import Reading, Unreadable
 from spoteval_agents.shutdown_hook.decide import NOTICE, SHUTDOWN, Current, State
 
@@ -36,8 +36,6 @@ def resolve(config: GuestConfig) -> Reading[Target | None]:
     name = active_run(proof.paths)
     if not isinstance(name, str):
         return name
-    if (why := name_error(name)) is not None:
-        return Unreadable(f"{proof.paths.active}: {why}")
     paths = proof.paths.run(name)
     if paths.end.exists():
         return None

@@ -11,7 +11,6 @@ from spoteval.control.eventlog import tell
 from spoteval.control.runfiles import active_run
 from spoteval.files import Taken, held
 from spoteval.paths import DurablePaths, HostPaths, host_paths
-from spoteval.run import name_error
 
 Body = Callable[[GuestConfig, HostPaths], None]
 
@@ -50,6 +49,6 @@ def decisions_of(durable: DurablePaths, agent: str) -> Path:
 def events_of(durable: DurablePaths) -> Path:
     """Where an event of this guest belongs now: to the active run, else to the guest."""
     name = active_run(durable)
-    if isinstance(name, str) and name_error(name) is None:
+    if isinstance(name, str):
         return durable.run(name).events
     return durable.root / "events.jsonl"

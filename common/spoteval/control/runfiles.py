@@ -8,7 +8,7 @@ from spoteval.episode import Attempt, attempt_from
 from spoteval.files import read_lines, read_record, read_text
 from spoteval.interruption import Interruption, closed_from, opened_from
 from spoteval.paths import DurablePaths, RunPaths
-from spoteval.run import RunRecord, run_from
+from spoteval.run import RunRecord, name_error, run_from
 from spoteval.settlement import settled_attempts
 from spoteval.shape import Reading, ShapeError, Table, Unreadable
 
@@ -34,9 +34,12 @@ class Progress:
 
 
 def active_run(disk: DurablePaths) -> Reading[str | None]:
-    """Name of the active run; None where there is none."""
+    """Name of the active run; None where there is none, Unreadable for one that would lead out of the runs."""
     found = read_text(disk.active)
-    return found if isinstance(found, Unreadable) else (found or None)
+    if isinstance(found, Unreadable) or not found:
+        return found or None
+    why = name_error(found)
+    return found if why is None else Unreadable(f"{disk.active}: {why}")
 
 
 def read_run(paths: RunPaths) -> Reading[RunRecord]:

@@ -137,7 +137,7 @@ def _text(disk: DurablePaths, name: str) -> str | None:
 def _refuse_other(disk: DurablePaths, name: str) -> None:
     other = active_run(disk)
     if isinstance(other, Unreadable):
-        raise Refused(f"which run is active cannot be read: {other.why}")
+        raise Refused(f"which run is active cannot be read: {other.why} (rm {disk.active})")
     if other is None or other == name or disk.run(other).end.exists():
         return
     found = progress(disk.run(other))
