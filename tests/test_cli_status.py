@@ -272,6 +272,26 @@ def test_what_the_guest_waits_for(hosts: Hosts, pairs: dict[str, str], text: str
     assert second == (f"waiting: {text}" if text else "ok, nothing needs you")
 
 
+@pytest.mark.parametrize(
+    ("stage", "second"),
+    [
+        ("healthy", "waiting: the guest resumes: healthy"),
+        ("interrupted", "waiting: the guest stops: interrupted"),
+        ("first-episode", "ok, nothing needs you"),
+    ],
+)
+def test_what_the_guest_is_at(hosts: Hosts, stage: str, second: str) -> None:
+    """By its last heartbeat, while the machine is on."""
+    publish(hosts)
+    beat = {"finished": 1, "in_flight": 0, "intended": 4, "stage": stage}
+    later = stamp(read_now().wall)
+    hosts.store.put(heartbeat_key("q3", "s1", 2), encoded({**beat, "at": later}))
+    restarter_knows(hosts)
+    with held(hosts.instance.state_root / "restarter.lock"):
+        found = hosts.restarter("status", "--json").record
+    assert found["second_line"] == second
+
+
 def test_what_the_restarter_waits_for(hosts: Hosts) -> None:
     """Its decision and its sentence."""
     log = DecisionLog(hosts.instance.decisions)

@@ -39,6 +39,8 @@ from spoteval.shape import Unreadable
 from spoteval.store.contract import Store, StoreError
 
 _WORKING_STAGE = "first-episode"
+_STOPPING = ("notice", "interrupted", "idle-intent", "idle-stop", "end", "end-stop")
+"""Stages of the guest's heartbeat on its way down; all others lead to work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +212,9 @@ def _waiting(sight: Sight, own: RestarterFacts, run: RunFacts | None) -> str | N
     if (waiting := waiting_of(own.last)) is not None:
         return waiting
     stage = run.stage if run is not None else None
-    resuming = own.state == "RUNNING" and stage not in (None, _WORKING_STAGE)
-    return f"the guest resumes: {stage}" if resuming else None
+    if own.state != "RUNNING" or stage in (None, _WORKING_STAGE):
+        return None
+    return f"the guest stops: {stage}" if stage in _STOPPING else f"the guest resumes: {stage}"
 
 
 def _count(events: Iterable[Event], kind: str, cause: str | None = None) -> int:
