@@ -279,6 +279,36 @@ def test_a_follower_that_leaves_something_over_is_not_pestered(tmp_path: Path) -
     assert 15 <= ending.story.count("final") <= 20
 
 
+def test_an_end_that_is_not_published_is_tried_again(tmp_path: Path) -> None:
+    """A store that is away when the run ends has two minutes to come back; five seconds between two requests."""
+    ending = Ending(Guest(tmp_path))
+    ending.finish(*KEYS)
+    while not ending.guest.run.end.exists():
+        ending.until(ending.guest.clock.at_s + 0.5)
+    ending.backlog = 2
+    ended_s = ending.guest.clock.at_s
+    ending.until(ended_s + 60)
+    assert 10 <= ending.story.count("pass") <= 13
+    assert not ending.off
+    ending.backlog = 0
+    ending.until(ended_s + 75)
+    assert ending.off
+
+
+def test_an_end_that_cannot_be_published_does_not_keep_the_machine_on(tmp_path: Path) -> None:
+    """Two minutes, then the holds and off."""
+    ending = Ending(Guest(tmp_path))
+    ending.finish(*KEYS)
+    while not ending.guest.run.end.exists():
+        ending.until(ending.guest.clock.at_s + 0.5)
+    ending.backlog = 2
+    ended_s = ending.guest.clock.at_s
+    ending.until(ended_s + 119)
+    assert not ending.off
+    ending.until(ended_s + 140)
+    assert ending.off
+
+
 def test_a_store_that_is_away_costs_a_quarter_of_an_hour(tmp_path: Path) -> None:
     """Then off, with the hold owed; the fact is tried three times."""
     ending = Ending(Guest(tmp_path), deaf=("hold", "fact"))

@@ -76,6 +76,7 @@ class Hands:
         elif name == END:
             end = write_end(disk.run(run.name), run.name, reason, state.pending, now.mark)
             self.tell(disk, run.name, "end", reason, end.record(), now)
+            return replace(state, answered=None)  # the next request is about something new
         elif name == GUEST_HOLD:
             touch(disk.guest_hold, f"run {run.name} is over: {reason}")
         elif name == POWER:
@@ -119,7 +120,7 @@ class Hands:
         """Ask the follower, unless it is at it or has just left something over; a final pass has what is left of
         its bound."""
         rested_s = elapsed_s(state.answered, now) if state.answered is not None else None
-        left_over = name == FINAL and rested_s is not None and rested_s < AGAIN_S
+        left_over = rested_s is not None and rested_s < AGAIN_S
         if state.asked is not None or left_over:
             return state
         for_s = elapsed_s(intent.at, now) if intent.at is not None else None

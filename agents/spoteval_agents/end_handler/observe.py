@@ -43,7 +43,7 @@ def _answered(state: State, answer: Reading[Answer | None], now: Now) -> State:
     if isinstance(answer, Answer):
         if asked.kind == FINAL:
             return replace(over, pending=answer.backlog, failed=None)
-        return replace(over, end_passed=True, failed=None)
+        return replace(over, end_passed=answer.backlog == 0, failed=None)
     waited_s = elapsed_s(asked.at, now)
     if waited_s is not None and waited_s < asked.deadline_s + LATE_S:
         return state
