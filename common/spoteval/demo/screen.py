@@ -13,6 +13,8 @@ from spoteval.event import NEEDS_YOU, Event
 from spoteval.line import flat
 from spoteval.report.timeline import pieces, strip
 
+_CELLS = 32
+"""With time and counts beside it, the line then fits 80 columns."""
 _PLAIN_EVERY_S = 20.0
 """Without a terminal the strip cannot be redrawn in place, so it is printed now and then."""
 
@@ -23,15 +25,17 @@ class Screen:
 
     began: datetime
     terminal: bool = field(default_factory=sys.stdout.isatty)
-    _told: int = 0
+    _told: set[tuple[datetime, str]] = field(default_factory=set)
     _drawn: datetime | None = None
 
     def look(self, paths: DemoPaths) -> None:
         """Tell what is new and redraw the strip."""
         now, events = read_now().wall, all_events(paths)
-        for at, text in news(events)[self._told :]:
-            self._line(f"     {_clock(at, self.began)}  {text}", stays=True)
-            self._told += 1
+        for at, text in news(events):
+            # Two hosts write: an older event may come into sight after a newer one.
+            if (at, text) not in self._told:
+                self._line(f"     {_clock(at, self.began)}  {text}", stays=True)
+                self._told.add((at, text))
         waited = self._drawn is None or (now - self._drawn).total_seconds() >= _PLAIN_EVERY_S
         if self.terminal or waited:
             self._drawn = now
@@ -86,8 +90,13 @@ def _strip(paths: DemoPaths, events: tuple[Event, ...], now: datetime) -> str:
     seen = read_witness(paths.witness)
     done = len(seen.ended)
     flying = in_flight(paths.witness) if cloud_state(paths.cloud) == "RUNNING" else 0
-    cells = strip(pieces(events, now)).cells
-    return f"{cells}   {done} done · {flying} in flight · {EPISODES - done - flying} to go"
+    counts = f"{done} done · {flying} in flight · {EPISODES - done - flying} to go"
+    return f"{newest(strip(pieces(events, now), _CELLS).cells, _CELLS)}   {counts}"
+
+
+def newest(cells: str, most: int) -> str:
+    """The newest part of a strip that is too long to be redrawn in place: a wrapped line cannot be."""
+    return cells if len(cells) <= most else "…" + cells[1 - most :]
 
 
 def _clock(at: datetime, began: datetime) -> str:
