@@ -8,10 +8,10 @@ from restarter_story import ME, OWNED, POLICY, PRICE, hold, now
 from spoteval.clock import Now
 from spoteval.control.eventlog import DecisionLog
 from spoteval.control.facts import put_fact
-from spoteval.control.holds import place
+from spoteval.control.holds import look, place, release
 from spoteval.control.owner import register
 from spoteval.decision import Decision
-from spoteval.event import Event, events_from
+from spoteval.event import NEEDS_YOU, Event, event_from, events_from
 from spoteval.files import read_lines
 from spoteval.paths import InstancePaths
 from spoteval.provider.contract import Observation, Price, Reply, State
@@ -19,8 +19,10 @@ from spoteval.shape import Reading
 from spoteval.store.file import FileStore
 from spoteval_agents.restarter.book import Book
 from spoteval_agents.restarter.cycle import cycle
+from spoteval_agents.restarter.decide import pause_s
 from spoteval_agents.restarter.policy import Policy
 from spoteval_agents.restarter.strays import Strays
+from spoteval_agents.restarter.telling import CLEARED
 from spoteval_agents.restarter.world import World
 
 
@@ -32,9 +34,10 @@ class Clock:
     boot: str = "b1"
     synced: bool = True
     booted_s: float = 0.0
+    wrong_s: float = 0.0
 
     def __call__(self) -> Now:
-        passed = now(self.seconds, self.boot, synced=self.synced)
+        passed = now(self.seconds + self.wrong_s, self.boot, synced=self.synced)
         return replace(passed, mono_s=self.seconds - self.booted_s)
 
 
@@ -56,9 +59,9 @@ class FakeProvider:
     at_start: Callable[[], None] = nothing
     calls: list[str] = field(default_factory=list)
 
-    def is_now(self, state: State) -> None:
+    def is_now(self, state: State, cause: str | None = None) -> None:
         """From now on it is in that state."""
-        self.answer = Observation(state, billed=state is not State.STOPPED)
+        self.answer = Observation(state, billed=state is not State.STOPPED, cause=cause)
 
     def observe(self, deadline_s: float) -> Reading[Observation]:
         self.at_observe()
@@ -135,6 +138,32 @@ class Host:
     def words(self, *at_s: float) -> list[str]:
         """The decisions of cycles at those seconds."""
         return [self.cycle(second).word for second in at_s]
+
+    def live(self, until_s: float) -> list[str]:
+        """Cycles at the restarter's own pace up to that second; the decisions, each change once."""
+        found: list[str] = []
+        while self.clock.seconds < until_s:
+            decision = self.cycle()
+            if not found or found[-1] != decision.word:
+                found.append(decision.word)
+            self.clock.seconds += pause_s(decision, self.book.state, self.policy)
+        return found
+
+    def release_all(self) -> tuple[str, ...]:
+        """A person lifts every hold of the store; their names."""
+        names = look(self.store, "gpu-1").standing
+        for name in names:
+            release(self.store, "gpu-1", name, "ana", self.clock().wall)
+        return names
+
+    def told(self) -> list[str]:
+        """What a person heard, in order: topics, a minus before those that were over."""
+        kinds = {NEEDS_YOU: "", CLEARED: "-"}
+        records = read_lines(self.paths.events).records
+        events = (item for item in map(event_from, records) if isinstance(item, Event))
+        return [
+            f"{kinds[event.kind]}{event.detail['topic']}" for event in events if event.kind in kinds
+        ]
 
     def events(self) -> list[Event]:
         """The log of events."""

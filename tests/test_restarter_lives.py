@@ -151,9 +151,14 @@ def test_a_life_knows_its_boot_and_the_one_before() -> None:
 
 
 def test_a_first_look_at_a_running_instance_takes_any_boot_for_its_own() -> None:
-    """A restarter that is installed beside a machine that works calls nobody."""
+    """A restarter that is installed beside a machine that works calls nobody; one without a fact may yet boot."""
     state, _ = after(Memory(), look(State.RUNNING, store=sight(facts=(BOOTED,))), 0)
-    assert state.life == Life(mark(0), None, 0, 3)
+    assert state.life == Life(mark(0), None, -1, 3)
+    newer = sight(facts=(BOOTED, Fact(4, "s4", "booted")))
+    state, news = after(state, look(State.RUNNING, store=newer), 60)
+    assert (state.life, news) == (Life(mark(0), None, -1, 4), [])
+    state, _ = after(Memory(), look(State.RUNNING), 0)
+    assert state.life == Life(mark(0), None, -1, None)
 
 
 # Causes

@@ -11,7 +11,7 @@ from spoteval.shape import Unreadable
 from spoteval_agents.restarter.cause import OWN_STOP, cause_of, reason_of
 from spoteval_agents.restarter.policy import Policy, since_s
 from spoteval_agents.restarter.seen import OFF, Seen
-from spoteval_agents.restarter.state import Counts, Life, State, Stop
+from spoteval_agents.restarter.state import UNKNOWN_BOOT, Counts, Life, State, Stop
 from spoteval_agents.restarter.telling import Step, told
 
 INTERRUPTED = frozenset(["preempted", "platform", "unknown"])
@@ -53,7 +53,7 @@ def see_boot(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noq
         return state, ()
     newest, life = seen.store.boot_seq, state.life
     if life is not None:
-        boot = newest if newest > life.boot_seq else life.boot
+        boot = newest if newest > max(0, life.boot_seq) else life.boot
         return replace(state, life=replace(life, boot=boot)), ()
     if state.ask is not None or seen.understood.state not in OFF:
         return state, ()
@@ -111,7 +111,7 @@ def _missed_by(life: Life, state: State, seen: Seen, obs: Observation) -> str | 
     known, said = state.last_start, obs.last_start
     if known is not None and said is not None:
         return "newer-start" if is_later(said, known) else None
-    if isinstance(seen.store, Unreadable) or life.boot is None:
+    if isinstance(seen.store, Unreadable) or life.boot is None or life.boot_seq == UNKNOWN_BOOT:
         return None
     return "newer-boot" if seen.store.boot_seq > life.boot else None
 

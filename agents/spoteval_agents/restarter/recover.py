@@ -12,7 +12,15 @@ from spoteval.shape import ShapeError, Table, Unreadable
 from spoteval_agents.restarter.holding import assigned
 from spoteval_agents.restarter.lives import counted
 from spoteval_agents.restarter.placing import reset
-from spoteval_agents.restarter.state import Ask, Assignment, KnownHold, Life, State, Stop
+from spoteval_agents.restarter.state import (
+    UNKNOWN_BOOT,
+    Ask,
+    Assignment,
+    KnownHold,
+    Life,
+    State,
+    Stop,
+)
 from spoteval_agents.restarter.state_parts import maybe_flag, price_from
 from spoteval_agents.restarter.telling import CLEARED
 
@@ -37,7 +45,7 @@ def _withdrawn(state: State, event: Event, now: Now) -> State:  # noqa: ARG001
 
 
 def _running(state: State, event: Event, now: Now) -> State:
-    life = Life(_moment(event, now), state.price, state.counts.boot_seq)
+    life = Life(_moment(event, now), state.price, UNKNOWN_BOOT)
     return replace(state, failures=0, failing_since=None, failed_at=None, refusal=None, life=life)
 
 

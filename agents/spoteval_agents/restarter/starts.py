@@ -9,7 +9,7 @@ from spoteval.shape import Unreadable
 from spoteval_agents.restarter.lives import is_later
 from spoteval_agents.restarter.policy import REFUSED_POLLS, Policy, since_s
 from spoteval_agents.restarter.seen import OFF, Seen
-from spoteval_agents.restarter.state import Ask, Life, Refusal, State
+from spoteval_agents.restarter.state import UNKNOWN_BOOT, Ask, Life, Refusal, State
 from spoteval_agents.restarter.telling import Step, told
 
 
@@ -109,9 +109,10 @@ def _came_and_went(state: State, obs: Observation) -> bool:
 
 
 def _life(state: State, ask: Ask | None, now: Now) -> Life:
-    """It began no earlier than the request, and no later than now."""
+    """It begins with this look. Found at a first look, nobody knows which boots were before it."""
     price = ask.price if ask is not None else state.price
-    return Life(now.mark, price, ask.boot_seq if ask is not None else state.counts.boot_seq)
+    before = UNKNOWN_BOOT if state.word is None else state.counts.boot_seq
+    return Life(now.mark, price, ask.boot_seq if ask is not None else before)
 
 
 def _undone(state: State, ask: Ask | None) -> int:

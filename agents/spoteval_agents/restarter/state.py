@@ -8,6 +8,9 @@ from spoteval.hold import Hold
 from spoteval.provider.contract import Price
 from spoteval.run import StopRules
 
+UNKNOWN_BOOT = -1
+"""In the place of the newest boot before a life, where nobody knows it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ask:
