@@ -10,6 +10,8 @@ from pathlib import Path
 from signal import SIGKILL, SIGTERM
 
 from spoteval.demo.layout import INSTANCE, DemoPaths, host_environment, units_directory
+from spoteval.local.unit_set import kill_all
+from spoteval.machine.cgroup import MarkedProcesses
 from spoteval.machine.process import Child, Finished, run, spawn
 
 _END_WITHIN_S = 15.0
@@ -52,8 +54,10 @@ def staged(paths: DemoPaths, seed: int, profile: str) -> Iterator[tuple[Child, C
     restarter = [*_module("host"), "--root", str(paths.restarter), *units]
     with ExitStack() as stack:
         yield (
-            stack.enter_context(_living([*node, *market])),
-            stack.enter_context(_living([*restarter, "--unit", "spoteval-restarter.service"])),
+            stack.enter_context(_living([*node, *market], paths.node)),
+            stack.enter_context(
+                _living([*restarter, "--unit", "spoteval-restarter.service"], paths.restarter)
+            ),
         )
 
 
@@ -71,7 +75,8 @@ def free_port() -> int:
 
 
 @contextmanager
-def _living(argv: Sequence[str]) -> Iterator[Child]:
+def _living(argv: Sequence[str], root: Path) -> Iterator[Child]:
+    """A host's driver. When the block ends none of the host's processes lives, also where the driver was killed."""
     child = spawn(argv, environment({}))
     try:
         yield child
@@ -79,6 +84,7 @@ def _living(argv: Sequence[str]) -> Iterator[Child]:
         child.send(SIGTERM)
         if child.wait(_END_WITHIN_S) is None:
             child.send_group(SIGKILL)
+        kill_all(MarkedProcesses(root.resolve()))
 
 
 def _module(name: str) -> list[str]:
