@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from crash_points import CrashPoints
 from sim.restarter_sim import Figures, Sim, Violated
+from spoteval.clock import Now
+from spoteval.shape import Unreadable
 from spoteval_agents.restarter import cycle as cycle_module
+from spoteval_agents.restarter.observe import observe
+from spoteval_agents.restarter.policy import Policy
+from spoteval_agents.restarter.seen import Seen
+from spoteval_agents.restarter.state import State
+from spoteval_agents.restarter.telling import News
 from spoteval_agents.restarter.world import World
 
 Make = Callable[..., Sim]
@@ -44,10 +51,36 @@ def test_days_with_crashes_and_faults(make: Make, capsys: pytest.CaptureFixture[
     assert min(total.answers_lost, total.stops) >= 2
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(seed=st.integers(0, 2**32), rough=st.sampled_from([0.0, 0.3, 1.0, 3.0]))
-def test_any_seed(seed: int, rough: float, make: Make) -> None:
-    """Whatever the weather and however rough: no violation."""
+ANY = st.integers(0, 2**32)
+ROUGH = st.sampled_from([0.0, 0.3, 1.0, 3.0])
+few = settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@few
+@given(seed=ANY, rough=ROUGH)
+def test_i1_nothing_starts_while_held_over_or_too_dear(seed: int, rough: float, make: Make) -> None:
+    """The market is held against holds, end and cap at each start call; any violation fails."""
+    assert make(seed, rough).steps(120).doubled == 0
+
+
+@few
+@given(seed=ANY, rough=ROUGH)
+def test_i2_one_request_is_open_at_most(seed: int, rough: float, make: Make) -> None:
+    """However answers are lost and processes die; any violation fails."""
+    assert make(seed, rough).steps(120).doubled == 0
+
+
+@few
+@given(seed=ANY, rough=ROUGH)
+def test_i5_a_hold_stands_until_a_person_lifts_it(seed: int, rough: float, make: Make) -> None:
+    """In the store and in the restarter's memory, at every step; any violation fails."""
+    assert make(seed, rough).steps(120).doubled == 0
+
+
+@few
+@given(seed=ANY, rough=ROUGH)
+def test_i11_what_may_start_does(seed: int, rough: float, make: Make) -> None:
+    """Stopped and free: started within grace, windows and backoff; any violation fails."""
     assert make(seed, rough).steps(120).doubled == 0
 
 
@@ -59,7 +92,7 @@ def test_a_seed_reproduces(make: Make) -> None:
     assert make(8).steps(150) != one.figures
 
 
-def test_without_an_intent_on_disk_it_would_start_twice(
+def test_i2_without_an_intent_on_disk_it_would_start_twice(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The simulation itself: writing after acting is found out."""
@@ -68,7 +101,7 @@ def test_without_an_intent_on_disk_it_would_start_twice(
         make(1).steps(1200)
 
 
-def test_without_a_second_look_it_would_start_while_held(
+def test_i1_without_a_second_look_it_would_start_while_held(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The simulation itself: holds that come with the price are found out."""
@@ -81,7 +114,7 @@ def test_without_a_second_look_it_would_start_while_held(
         make(3, 3.0).steps(3000)
 
 
-def test_a_restarter_that_sleeps_would_start_too_late(
+def test_i11_a_restarter_that_sleeps_would_start_too_late(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The simulation itself: a start that does not come is found out."""
@@ -90,10 +123,24 @@ def test_a_restarter_that_sleeps_would_start_too_late(
         make(1, 0.0).steps(3000)
 
 
-def test_a_restarter_that_never_stops_is_found_out(
+def test_i7_a_restarter_that_never_stops_is_found_out(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The simulation itself: a machine that runs on under its own end's hold."""
     monkeypatch.setattr("spoteval_agents.restarter.case.Case.on", property(lambda case: False))
     with pytest.raises(Violated, match="I7"):
         make(1, 0.3).steps(2000)
+
+
+def test_i5_a_restarter_that_forgets_is_found_out(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The simulation itself: a hold that is remembered only while the store answers."""
+
+    def forgetful(state: State, seen: Seen, policy: Policy, now: Now) -> tuple[State, News]:
+        after, news = observe(state, seen, policy, now)
+        return (replace(after, holds=()) if isinstance(seen.store, Unreadable) else after), news
+
+    monkeypatch.setattr(cycle_module, "observe", forgetful)
+    with pytest.raises(Violated, match="I5: forgotten"):
+        make(1, 3.0).steps(3000)
