@@ -114,6 +114,24 @@ def test_the_shortest_restarter_file_has_the_documented_defaults(path: Path) -> 
             ),
         ),
         (
+            'model = "qwen3-235b"',
+            'model = "m"\nname = "--help"',
+            (
+                '[server[0]] name "--help": must be a name of letters, digits and -_.'
+                " that begins with a letter or digit"
+            ),
+        ),
+        (
+            'settlement = "fresh_budget"',
+            'settlement = "fresh_budget"\nenv = { "A=B" = "1" }',
+            '[run.env] "A=B": not the name of a variable (A-Z a-z 0-9 _)',
+        ),
+        (
+            'args = ["swe.py"]',
+            'args = ["a", "\\u0000"]',
+            '[run] args ["a", "?"]: must be texts without NUL',
+        ),
+        (
             "[store]",
             "[publicatoin]\n[store]",
             '[] publicatoin: unknown key (did you mean "publication"?)',

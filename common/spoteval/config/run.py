@@ -10,9 +10,9 @@ from spoteval.settings.kinds import (
     DURATION,
     MAYBE_EMPTY,
     MOMENT,
-    STRINGS,
     TEXT,
     TEXTS,
+    VARIABLES,
     choice,
     or_word,
     table_of,
@@ -66,10 +66,11 @@ class RunSettings:
         default=None, metadata=key(MOMENT, "then stopped, published, held, powered off")
     )
     env: Mapping[str, str] = field(
-        default_factory=dict, metadata=key(STRINGS, "variables of the harness")
+        default_factory=dict, metadata=key(VARIABLES, "variables of the harness")
     )
     secret_env: Mapping[str, str] = field(
-        default_factory=dict, metadata=key(STRINGS, "variable = file in the credentials directory")
+        default_factory=dict,
+        metadata=key(VARIABLES, "variable = file in the credentials directory"),
     )
     stop_rules: StopRules = field(
         default=StopRules(),

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from spoteval.settings.keys import Kind, key, read
-from spoteval.settings.kinds import ABSOLUTE_TEXT, DURATION, TEXT, choice, same, whole
+from spoteval.settings.kinds import ABSOLUTE_TEXT, DURATION, NAME, TEXT, choice, same, whole
 from spoteval.shape import ShapeError, Table
 
 KINDS = ("vllm", "sglang", "llama.cpp", "llama-cpp-python", "tgi", "ollama", "openai")
@@ -33,7 +33,7 @@ LOOPBACK = Kind(_loopback, same, {"type": "string", "format": "uri"}, "URL")
 class ServerSettings:
     """One model server; all must be ready before the run resumes."""
 
-    name: str = field(default="policy", metadata=key(TEXT, "in lines and events"))
+    name: str = field(default="policy", metadata=key(NAME, "in lines and events"))
     unit: str = field(metadata=key(TEXT, "your own unit; spoteval never edits it"))
     url: str = field(default="http://127.0.0.1:8000", metadata=key(LOOPBACK, "a loopback address"))
     kind: str = field(default="vllm", metadata=key(choice(*KINDS), "what serves the model"))

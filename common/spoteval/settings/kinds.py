@@ -13,6 +13,8 @@ from spoteval.shape import ShapeError, Table, size_bytes
 _UNITS = (("h", 3600.0), ("min", 60.0))
 _SIZES = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 _SHARE = re.compile(r"\d+(\.\d+)?%")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _STRING: Mapping[str, object] = {"type": "string"}
 _DURATION = {**_STRING, "pattern": r"^(0|\d+(\.\d+)?\s*(ms|s|min|h|d))$"}
 _SIZE = {**_STRING, "pattern": r"^(0|\d+(\.\d+)?\s*(B|kB|KB|MB|GB|TB))$"}
@@ -44,6 +46,35 @@ def _text(table: Table, key: str) -> str:
     if not value.strip():
         raise table.error(key, "a text that is not empty")
     return value
+
+
+def _name(table: Table, key: str) -> str:
+    value = table.text(key)
+    if not _NAME.fullmatch(value):
+        raise table.error(
+            key, "a name of letters, digits and -_. that begins with a letter or digit"
+        )
+    return value
+
+
+def _texts(table: Table, key: str) -> tuple[str, ...]:
+    """What a process can be given: its words end at a NUL."""
+    words = table.texts(key)
+    if any("\0" in word for word in words):
+        raise table.error(key, "texts without NUL")
+    return words
+
+
+def _variables(table: Table, key: str) -> dict[str, str]:
+    found, below = table.strings(key), table.table(key, {})
+    for name, value in found.items():
+        if not _VARIABLE.fullmatch(name):
+            raise ShapeError(
+                f'[{below.place}] "{name}": not the name of a variable (A-Z a-z 0-9 _)'
+            )
+        if "\0" in value:
+            raise below.error(name, "a text without NUL")
+    return found
 
 
 def _positive(table: Table, key: str) -> float:
@@ -80,7 +111,7 @@ def _no() -> int:
 
 
 def _argv(table: Table, key: str) -> tuple[str, ...]:
-    words = table.texts(key)
+    words = _texts(table, key)
     if not words or not words[0].strip():
         raise table.error(key, "a program and its arguments, as a list of strings")
     return words
@@ -202,11 +233,16 @@ def _pair(table: Table, key: str) -> tuple[int, int]:
 TEXT = Kind(_text, same, {**_STRING, "minLength": 1}, "text")
 MAYBE_EMPTY = Kind(Table.text, same, _STRING, "text")
 FLAG = Kind(Table.flag, same, {"type": "boolean"}, "`true` or `false`")
-TEXTS = Kind(Table.texts, list, {"type": "array", "items": _STRING}, "list of texts")
-STRINGS = Kind(
-    Table.strings,
+NAME = Kind(_name, same, {**_STRING, "pattern": f"^{_NAME.pattern}$"}, "text")
+TEXTS = Kind(_texts, list, {"type": "array", "items": _STRING}, "list of texts")
+VARIABLES = Kind(
+    _variables,
     dict,
-    {"type": "object", "additionalProperties": _STRING},
+    {
+        "type": "object",
+        "propertyNames": {"pattern": f"^{_VARIABLE.pattern}$"},
+        "additionalProperties": _STRING,
+    },
     "table of texts",
     nested=True,
 )
