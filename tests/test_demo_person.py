@@ -19,6 +19,16 @@ def test_a_call_for_a_person_is_shown() -> None:
     assert news([NEED]) == [(AT, f"needs you: {LATE}")]
 
 
+@pytest.mark.parametrize(
+    ("pending", "said"),
+    [(0, "published"), (2, "not published: 2"), (None, "not published: nobody knows")],
+)
+def test_the_end_is_shown_as_it_was(pending: int | None, said: str) -> None:
+    """With the store away nothing is published, whatever the demo hoped for."""
+    end = Event(AT, "end", "end-handler", "gpu-1", detail={"pending": pending})
+    assert news([end]) == [(AT, f"complete: {said}; then both holds, power off")]
+
+
 def test_a_demo_that_needs_a_person_ends_with_that_line() -> None:
     """Not at the bound but past it, and not where the guest went on by itself."""
     _refuse_needy((NEED,), AT + timedelta(seconds=NEEDED_S))

@@ -78,12 +78,16 @@ def _text(event: Event, failed: Event | None) -> str | None:
     if event.kind == "stopped" and event.detail.get("cause", event.reason) == "preempted":
         return "preempted"
     if event.kind == "interrupted":
-        return "notice: run stopped, episodes in flight marked, the rest published"
+        return "notice: run stopped, episodes in flight marked, a last pass made"
     if event.kind == NEEDS_YOU:
         return f"needs you: {flat(event.reason or '')}"
     if event.kind == "first-episode":
         return "episodes run"
-    return "complete: published, both holds, power off" if event.kind == "end" else None
+    if event.kind != "end":
+        return None
+    pending = event.detail.get("pending")
+    published = "published" if pending == 0 else f"not published: {pending or 'nobody knows'}"
+    return f"complete: {published}; then both holds, power off"
 
 
 def _strip(paths: DemoPaths, events: tuple[Event, ...], now: datetime) -> str:
