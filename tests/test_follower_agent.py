@@ -128,6 +128,22 @@ def test_a_disk_that_fails_in_mid_pass_is_said_and_the_loop_lives(
     assert guest.has("episodes/1/1/MANIFEST.json")
 
 
+def test_a_disk_that_takes_no_line_either_ends_nobody(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A dead disk fails the pass, and the file copy of the line that says so; a gone one likewise."""
+    guest = Guest(tmp_path)
+    decisions, sentinel = guest.disk.root / "decisions", guest.disk.sentinel
+    decisions.mkdir(parents=True)
+    (decisions / "publication-follower.jsonl").mkdir()
+    waits = Waits(guest, sentinel.unlink)
+    agent.run(guest.world, guest.memory, waits, Notifier({}))
+    said = capsys.readouterr().err
+    assert "decision=failed" in said
+    assert "decision=no-disk" in said
+    assert waits.waited[1:] != []
+
+
 @pytest.fixture
 def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Guest:
     """A guest whose directories the environment names."""

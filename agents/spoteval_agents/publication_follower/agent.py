@@ -93,6 +93,7 @@ def guarded(act: Callable[[World, Memory], None], world: World, memory: Memory) 
     except OSError as error:
         now = world.clock()
         memory.due_s = now.mono_s + world.config.publish_every_s
+        memory.log.path = None  # to the journal alone: the disk takes nothing
         memory.say(_unsaved(error), now)
 
 

@@ -33,6 +33,7 @@ def cycle(world: World, memory: Memory) -> None:
     proof = prove(world.config)
     if isinstance(proof, Unreadable):
         _postpone(world, memory, now)
+        memory.log.path = None
         memory.say(nothing("no-disk", proof.why), now)
         return
     disk = proof.paths
