@@ -74,5 +74,8 @@ def pause_s(decision: Decision, state: State, policy: Policy) -> float:
     if rated > 0:
         return rated_s(poll.every_s, rated)
     moves = word in _IN_MOTION or (state.word in _MOVING and word != "unknown")
-    soon = decision.pairs.get("next_s") == poll.in_motion_s
+    next_s = decision.pairs.get("next_s")
+    if word == "grace" and isinstance(next_s, int | float):
+        return min(poll.in_motion_s, next_s)
+    soon = next_s == poll.in_motion_s
     return poll.in_motion_s if moves or soon else poll.every_s

@@ -8,6 +8,8 @@ from spoteval_agents.restarter.policy import guard_pause_s, since_s
 from spoteval_agents.restarter.rules import retry_left_s, trying_s
 from spoteval_agents.restarter.state import Ask, Assignment
 
+LEAST_S = 1.0
+"""Between two looks, however close the end of a wait is."""
 _TIMES = ("", "once", "twice")
 
 
@@ -72,8 +74,9 @@ def _grace(case: Case) -> Decision:
         "evidence": stop.evidence if stop is not None else None,
         "up_was_s": tenths(stop.up_was_s) if stop is not None else None,
     }
-    why = f"starting in {span(poll.grace_s - case.in_state_s)}"
-    return case.said("grace", pairs, why, poll.in_motion_s)
+    left_s = poll.grace_s - case.in_state_s
+    next_s = min(poll.in_motion_s, max(LEAST_S, tenths(left_s)))  # the look after its end starts
+    return case.said("grace", pairs, f"starting in {span(left_s)}", next_s)
 
 
 def _loop_guard(case: Case) -> Decision | None:
