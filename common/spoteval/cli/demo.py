@@ -85,6 +85,10 @@ def _tell(options: Options, played: Played, screen: Screen, json_file: Path | No
 def _fresh(keep: Path | None) -> Path:
     """An empty directory. The default one may hold the last demo, which goes; a named one must be empty."""
     root = (keep or Path("demo")).absolute()
+    if not str(root).isprintable():
+        raise Refused(
+            f'"{root}": a directory of a demo has a printable name (--keep DIR names another)'
+        )
     if root.exists() and any(root.iterdir()):
         if keep is not None or not (root / "env").exists() or not (root / "cloud").is_dir():
             raise Refused(f'"{root}" is not empty: nothing was touched (--keep DIR names another)')

@@ -60,7 +60,7 @@ def play(options: Options, waiting: Waiting, look: Callable[[DemoPaths], None]) 
         _begin(paths, waiting)
         _watch(paths, children, waiting, began_s, look)
     differences, refused = _pull(paths)
-    account = take_account(paths, open_store(f"file://{paths.store}"))
+    account = take_account(paths, open_store(paths.store_url))
     return Played(account, monotonic_s() - began_s, differences, refused)
 
 
@@ -120,7 +120,7 @@ def _pull(paths: DemoPaths) -> tuple[tuple[str, ...], bool]:
     desk.spoteval("pull", RUN, str(paths.pulled))
     desk.spoteval("verify", str(paths.pulled))
     disk = DurablePaths(paths.durable).run(RUN).root
-    report = compare(open_store(f"file://{paths.store}"), RUN, disk)
+    report = compare(open_store(paths.store_url), RUN, disk)
     differences = tuple(str(difference) for difference in report.differences)
     try:
         desk.spoteval("pull", RUN, str(paths.pulled))

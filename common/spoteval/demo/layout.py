@@ -1,10 +1,13 @@
 """What the demo writes before it starts: two host files, a disk, a key, a model server unit."""
 
+import json
 import secrets
+import shlex
 import sys
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from urllib.parse import quote
 
 from spoteval.files import write_new_record, write_whole
 
@@ -25,6 +28,11 @@ class DemoPaths:
     def store(self) -> Path:
         """The object store, `file://`."""
         return self.root / "store"
+
+    @property
+    def store_url(self) -> str:
+        """Where a client finds it."""
+        return f"file://{quote(str(self.store))}"
 
     @property
     def node(self) -> Path:
@@ -108,17 +116,17 @@ role = "guest"
 instance = "{INSTANCE}"
 
 [disk]
-path = "{paths.durable}"
+path = {_text(paths.durable)}
 identity = "sentinel"
 min_free = "10MB"
 
 [provider]
 kind = "local"
-cloud = "{paths.cloud / INSTANCE}"
+cloud = {_text(paths.cloud / INSTANCE)}
 notice_window = "8s"
 
 [store]
-url = "file://{paths.store}"
+url = "{paths.store_url}"
 
 [publication]
 every = "2s"
@@ -134,15 +142,15 @@ ready_within = "2min"
 
 [run]
 harness = "inspect"
-directory = "{Path(__file__).parents[1] / "local"}"
-executable = "{Path(sys.prefix) / "bin/inspect"}"
+directory = {_text(Path(__file__).parents[1] / "local")}
+executable = {_text(Path(sys.prefix) / "bin/inspect")}
 args = ["demo_task.py", "--model", "openai-api/local/{MODEL}", "-T", "n={EPISODES}"]
 concurrency = {SLOTS}
 settlement = "fresh_budget"
 
 [run.env]
 LOCAL_BASE_URL = "http://127.0.0.1:{port}/v1"
-SPOTEVAL_WITNESS = "{paths.witness}"
+SPOTEVAL_WITNESS = {_text(paths.witness)}
 HF_HUB_OFFLINE = "1"
 
 [run.secret_env]
@@ -165,12 +173,12 @@ def _restarter(paths: DemoPaths) -> str:
 role = "restarter"
 
 [store]
-url = "file://{paths.store}"
+url = "{paths.store_url}"
 
 [instance.{INSTANCE}]
 provider = "local"
 id = "{INSTANCE}"
-cloud = "{paths.cloud / INSTANCE}"
+cloud = {_text(paths.cloud / INSTANCE)}
 
 [poll]
 every = "1s"
@@ -188,7 +196,7 @@ price_cap = {{ amount = 4.00, currency = "USD", per = "hour" }}
 
 
 def _model_server(paths: DemoPaths, port: int) -> str:
-    key = paths.node / "credentials" / "model-key"
+    key = shlex.quote(str(paths.node / "credentials" / "model-key"))
     return f"""\
 [Unit]
 Description=Stand-in for a model server: answers by rule, there is no model behind it
@@ -205,5 +213,12 @@ WantedBy=multi-user.target
 
 def _environment(paths: DemoPaths) -> str:
     """Shell lines that let a person look around after the demo: `. demo/env`."""
-    lines = [f"export {key}={value}" for key, value in host_environment(paths.restarter).items()]
-    return "\n".join([f"export PATH={Path(sys.prefix) / 'bin'}:$PATH", *lines]) + "\n"
+    values = host_environment(paths.restarter).items()
+    lines = [f"export {key}={shlex.quote(value)}" for key, value in values]
+    programs = shlex.quote(str(Path(sys.prefix) / "bin"))
+    return "\n".join([f"export PATH={programs}:$PATH", *lines]) + "\n"
+
+
+def _text(path: Path) -> str:
+    """A path as TOML writes it: its strings escape as JSON's do."""
+    return json.dumps(str(path), ensure_ascii=False)

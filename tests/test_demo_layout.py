@@ -1,0 +1,36 @@
+"""What a demo writes before it starts can be read, wherever its directory lies."""
+
+import shlex
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from spoteval.config.guest import read_guest
+from spoteval.config.restarter import read_restarter
+from spoteval.demo.layout import DemoPaths, prepare
+from spoteval.local.unit_file import load_units
+from spoteval.store.open import open_store
+
+AT = datetime(2026, 12, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "name", ["demo", "my project", 'qu"ote', "it's", "back\\slash", "hash#1", "who?", "50%", "dé"]
+)
+def test_any_directory_will_do(tmp_path: Path, name: str) -> None:
+    """Whoever clones into `my project` gets the same demo as everybody."""
+    paths = DemoPaths(tmp_path / name)
+    prepare(paths, 1234, AT)
+    guest = read_guest(paths.node / "config.toml")
+    assert guest.disk.path == paths.durable
+    assert guest.run is not None
+    assert guest.run.env["SPOTEVAL_WITNESS"] == str(paths.witness)
+    for store in (guest.store, read_restarter(paths.restarter / "config.toml").store):
+        assert store is not None
+        open_store(store.url).put("a", b"x")
+    assert (paths.store / "a").read_bytes() == b"x"
+    (command,) = load_units([paths.node / "units"])["stand-in.service"].commands
+    assert command.argv[-1] == str(paths.node / "credentials" / "model-key")
+    for line in (paths.root / "env").read_text().splitlines():
+        assert len(shlex.split(line)) == 2
