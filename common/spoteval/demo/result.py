@@ -1,5 +1,6 @@
 """The demo's end as values: the summary for people and the JSON file for programs."""
 
+import shlex
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -91,8 +92,8 @@ def _look(root: Path) -> list[str]:
     near = root.relative_to(here) if root.is_relative_to(here) else root
     work = DemoPaths(near).pulled / "work"
     return [
-        f". {near}/env",
+        f". {shlex.quote(str(near / 'env'))}",
         "spoteval events",
         "spoteval decisions",
-        f"inspect view --log-dir {work}",
+        f"inspect view --log-dir {shlex.quote(str(work))}",
     ]
