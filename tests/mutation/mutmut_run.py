@@ -19,7 +19,7 @@ SURVIVED, UNTESTED = 0, frozenset([5, 33])
 _PACKAGE = "spoteval_agents/restarter"
 _ARGUMENTS = [
     *("-p", "no:cacheprovider", "-m", "not runs and not slow and not bench"),
-    *(f"--deselect={test}" for test in LEFT_OUT),
+    *("-k", f"not {LEFT_OUT}"),
 ]
 _PYPROJECT = """
 [tool.pytest.ini_options]
