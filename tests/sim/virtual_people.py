@@ -1,62 +1,102 @@
-"""What people and the guest do to an instance: touch files, holds and releases in the store, facts, ends.
+"""What people do to an instance, and the truth about its holds and its runs.
 
 They write past `spoteval.files`, so that a crash of the restarter does not cut their hands.
 """
 
+import json
 from dataclasses import dataclass, field
-from pathlib import Path
-from random import Random
+from datetime import timedelta
 
+from restarter_story import NOON
+from sim.virtual_cloud import VirtualCloud
+from sim.virtual_store import Shelf
+from spoteval.clock import stamp
+from spoteval.control.owner import owner_among
 from spoteval.files import encoded
-from spoteval.hold import Hold
+from spoteval.hold import Hold, hold_from
 from spoteval.paths import InstancePaths
-from spoteval.publication.keys import fact_key, hold_key, release_key
+from spoteval.publication.keys import fact_key, hold_key, owner_key, record_key, release_key
+from spoteval.run import RunPlan, RunRecord
+from spoteval.shape import Table
 
-STOP_AFTER_S = 120.0
+STOP_AFTER_S, INSIST_S = 120.0, 120.0
+WORLD = "world"
+HOLDS, RELEASES = "instances/gpu-1/holds/", "instances/gpu-1/releases/"
+OWNERS = "instances/gpu-1/owner/"
 
 
 @dataclass
 class People:
-    """The truth about holds and runs of `gpu-1`."""
+    """The truth about holds and runs of `gpu-1`. `hosts`: what each restarter host keeps on its disk.
 
-    store: Path
-    paths: InstancePaths
+    `unheard`: holds whose file was removed, and when last, until their release is written. `foreign`: releases that
+    no person asked for. `changed_s`: when people last let something go on.
+    """
+
+    shelf: Shelf
+    hosts: list[InstancePaths] = field(default_factory=list)
     placed: dict[str, Hold] = field(default_factory=dict)
     lifted: set[str] = field(default_factory=set)
-    run: int = 1
-    over: bool = False
+    console_stops: set[int] = field(default_factory=set)
+    unheard: dict[str, float] = field(default_factory=dict)
+    touched: bool = False
+    foreign: list[str] = field(default_factory=list)
+    owners: list[str] = field(default_factory=list)
+    run: int = 0  # number of the one that is assigned
+    over_since_s: float | None = None
+    deadline_s: float | None = None
     work_left_s: float = 0.0
+    releases: int = 0
+    changed_s: float = 0.0
 
     @property
     def standing(self) -> set[str]:
         """Holds of the store that nobody lifted."""
-        return set(self.placed) - self.lifted
+        return self.placed.keys() - self.lifted
 
     @property
     def held(self) -> bool:
         """Whether anything holds the instance."""
-        return bool(self.standing) or self.paths.hold.exists()
+        return bool(self.standing) or self.touched
 
     @property
-    def wants_stop(self) -> bool:
-        """Whether a hold that nobody lifted wants the instance off."""
-        return any(self.placed[hold_id].ensure_stopped for hold_id in self.standing)
+    def over(self) -> bool:
+        """Whether the run needs no machine any more: it has ended, or its deadline has passed."""
+        return self.over_since_s is not None or self.past_deadline_s > 0
 
     @property
-    def mirror(self) -> Path:
-        """Where the restarter puts a file for each hold of the store."""
-        return self.paths.hold.with_name("gpu-1.d")
+    def past_deadline_s(self) -> float:
+        """Seconds since the deadline, 0 before it and without one."""
+        if self.deadline_s is None:
+            return 0.0
+        return max(0.0, self.shelf.seconds() - self.deadline_s)
+
+    def told(self, key: str, data: bytes, by: str) -> Hold | None:
+        """Something was put: holds of the restarter are holds, releases of nobody are a wrong.
+
+        Returns a restarter's own hold.
+        """
+        if key.startswith(OWNERS):
+            self.owners.append(key)
+        if by == WORLD:
+            return None
+        if key.startswith(RELEASES) and (hold_id := json.loads(data)["id"]) not in self.lifted:
+            self.foreign.append(hold_id)
+        hold = hold_from(Table(json.loads(data), key)) if key.startswith(HOLDS) else None
+        if not isinstance(hold, Hold):
+            return None
+        self.placed[hold.id] = hold
+        return hold
 
     def put(self, key: str, record: dict[str, object]) -> None:
         """Create-only, as every put."""
-        path = self.store / key
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
-            path.write_bytes(encoded(record))
+        self.shelf.put(key, encoded(record), WORLD)
 
     def fact(self, boot: int, name: str) -> None:
         """The guest says something about a boot."""
         self.put(fact_key("gpu-1", boot, f"s{boot}", name), {})
+
+    # Holds
 
     def place(self, kind: str, *, ensure_stopped: bool) -> None:
         """A hold in the store."""
@@ -67,38 +107,72 @@ class People:
         self.placed[hold_id] = hold
         self.put(hold_key("gpu-1", hold_id), hold.record())
 
-    def lift(self, dice: Random) -> None:
-        """One hold less: by a release, or by removing the file that stands for it."""
-        self.paths.hold.unlink(missing_ok=True)
+    def touch(self) -> None:
+        """A touch file on every host: people stop an instance wherever it may be started from."""
+        self.touched = True
+        for paths in self.hosts:
+            paths.hold.write_text("sim")
+
+    def lift(self, luck: float) -> None:
+        """No hold any more: by releases, or by removing the files that stand for them; luck says which."""
+        self.touched = False
+        for paths in self.hosts:
+            paths.hold.unlink(missing_ok=True)
+        now_s = self.shelf.seconds()
         for hold_id in sorted(self.standing):
-            mirrored = self.mirror / hold_id
-            if mirrored.exists() and dice.random() < 0.5:
-                mirrored.unlink()
+            files = [paths.hold.with_name("gpu-1.d") / hold_id for paths in self.hosts]
+            mirrored = [path for path in files if path.exists()]
+            by_hand = bool(mirrored) and luck < 0.5
+            self.lifted.add(hold_id)
+            if by_hand:
+                mirrored[0].unlink()
+                self.unheard[hold_id] = now_s
             else:
                 self.put(release_key("gpu-1", hold_id), {"id": hold_id})
-            self.lifted.add(hold_id)
-
-    def hold(self, dice: Random) -> None:
-        """One of the ways to hold an instance."""
-        if dice.random() < 0.4:
-            self.paths.hold.write_text("sim")
-        else:
-            self.place("operator", ensure_stopped=dice.random() < 0.5)
+        self.releases, self.changed_s = self.releases + 1, now_s
 
     def insist(self) -> None:
-        """Remove files once more that came back: the restarter died between writing one and noting that it had."""
-        for hold_id in self.lifted:
-            released = (self.store / release_key("gpu-1", hold_id)).exists()
-            if not released:
-                (self.mirror / hold_id).unlink(missing_ok=True)
+        """Remove files once more that came back: a restarter died between writing one and noting that it had."""
+        now_s = self.shelf.seconds()
+        due = [hold_id for hold_id, at_s in self.unheard.items() if now_s - at_s >= INSIST_S]
+        for hold_id in due:
+            if release_key("gpu-1", hold_id) in self.shelf.objects:
+                del self.unheard[hold_id]
+                continue
+            self.unheard[hold_id] = now_s
+            for paths in self.hosts:
+                (paths.hold.with_name("gpu-1.d") / hold_id).unlink(missing_ok=True)
 
-    def end_run(self, boot: int) -> None:
-        """The guest's work is done: hold, fact."""
-        self.over = True
-        self.place("end", ensure_stopped=True)
+    def console_stop(self, cloud: VirtualCloud) -> None:
+        """Somebody stops the machine at the provider's console, and places no hold."""
+        self.console_stops.add(cloud.boot)
+        cloud.ask("stop")
+
+    def adopt(self, identity: str, host: str) -> None:
+        """Move the instance to this host, typed there: listed there at once, and elsewhere when it is."""
+        owner = owner_among(key.removeprefix(OWNERS).removesuffix(".json") for key in self.owners)
+        if owner is None or owner.identity == identity:
+            return
+        key = owner_key("gpu-1", owner.number + 1, identity)
+        self.shelf.put(key, encoded({"identity": identity, "at": stamp(NOON)}), host)
+
+    # Runs
+
+    def end_run(self, boot: int, *, hold: bool) -> None:
+        """The guest's work is done: it says so, and places its hold unless its enders are dead."""
+        self.over_since_s = self.shelf.seconds()
+        if hold:
+            self.place("end", ensure_stopped=True)
         self.fact(boot, f"ended-r{self.run}")
 
-    def next_run(self, boot: int, work_s: float) -> None:
-        """A person assigns another run."""
-        self.run, self.over, self.work_left_s = self.run + 1, False, work_s
+    def next_run(self, boot: int, work_s: float, deadline_s: float | None = None) -> None:
+        """A person finishes what is left of the last run and assigns another, with its record."""
+        if self.run > 0 and self.over_since_s is None:
+            self.fact(boot, f"ended-r{self.run}")
+        self.run, self.over_since_s, self.work_left_s = self.run + 1, None, work_s
+        self.deadline_s, self.changed_s = deadline_s, self.shelf.seconds()
+        deadline = NOON + timedelta(seconds=deadline_s) if deadline_s is not None else None
+        plan = RunPlan("inspect", "fresh_budget", deadline=deadline)
+        record = RunRecord(f"r{self.run}", "gpu-1", 1, NOON, plan)
+        self.put(record_key(record.name, 1), record.record())
         self.fact(boot, f"run-r{self.run}-1")

@@ -51,12 +51,10 @@ class InstanceListing:
         found = [(fact.seq, match) for fact in self.facts if (match := _RUN.fullmatch(fact.name))]
         if not found:
             return None
-        _, match = max(found, key=self._newness)
-        return match[1], int(match[2])
-
-    def _newness(self, found: tuple[int, re.Match[str]]) -> tuple[int, bool, int]:
-        seq, match = found
-        return seq, not self.ended(match[1]), int(match[2])
+        newest = max(seq for seq, _ in found)
+        runs = (match for seq, match in found if seq == newest)
+        run = max(runs, key=lambda match: (not self.ended(match[1]), int(match[2])))
+        return run[1], int(run[2])
 
     def ended(self, run: str) -> bool:
         """Whether the guest put the fact that this run is over."""
