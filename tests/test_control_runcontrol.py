@@ -128,16 +128,18 @@ def test_a_run_that_will_not_die_is_not_called_empty() -> None:
 
 
 SCRIPT = """
-import signal, subprocess, sys, time
+import os, signal, subprocess, sys, time
 count = 0
+def say(text):  # print is not reentrant, and the signal may come while "up" is being said
+    os.write(1, (text + chr(10)).encode())
 def heard(signum, frame):
     global count
     count += 1
     code = subprocess.Popen(["sh", "-c", "echo clean; sleep 0.4"]).wait()
-    print(f"heard {count}, cleaned {code}", flush=True)
+    say(f"heard {count}, cleaned {code}")
     sys.exit(0)
 signal.signal(signal.SIGINT, heard if sys.argv[1] == "hears" else signal.SIG_IGN)
-print("up", flush=True)
+say("up")
 time.sleep(60)
 """
 
