@@ -156,7 +156,8 @@ def test_complaint_16_a_thousand_capacity_failures_later_it_still_tries() -> Non
         poll=PollSettings(in_motion_s=60, grace_s=0, start_window_s=60, backoff_max_s=80),
         grant=replace(GRANT, failed_starts_s=None),
     )
-    state, second, asked = stopped(-60), 0.0, []
+    asked: list[float] = []
+    state, second = stopped(-60), 0.0
     while len(asked) < 1001:
         seen = look(at_s=second, price=PRICE)
         state, _ = observe(state, seen, policy, now(second))
