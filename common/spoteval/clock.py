@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -98,16 +99,27 @@ def read_now() -> Now:
     return Now(
         wall=datetime.now(UTC),
         mono_s=time.clock_gettime(time.CLOCK_BOOTTIME),
-        boot=_BOOT_ID.read_text().strip(),
+        boot=_boot(),
         synced=_synchronised(),
     )
+
+
+@cache
+def _boot() -> str:
+    """The boot of this process: it sees no other."""
+    return _BOOT_ID.read_text().strip()
 
 
 def _synchronised() -> bool:
     """Ask the kernel: timesyncd's stamp file is absent under chrony, and adjtimex answers for both."""
     buffer = ctypes.create_string_buffer(256)  # struct timex, modes = 0: a question
-    state = ctypes.CDLL(None, use_errno=True).adjtimex(buffer)
+    state = _libc().adjtimex(buffer)
     return bool(0 <= state < _TIME_ERROR)
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
 
 
 def monotonic_s() -> float:

@@ -74,6 +74,7 @@ def run(
     longest_s = notifier.watchdog_s if notifier.watchdog_s is not None else math.inf
     while True:
         _hand_out(served, crew, clock)
+        crew.tend()
         if crew.failed is not None:
             raise crew.failed
         wake = waiting.wait(min(longest_s, _next_s(served, clock().mono_s)))
@@ -116,8 +117,8 @@ def watched(served: Sequence[Served]) -> tuple[Path, ...]:
 
 
 def _hand_out(served: Sequence[Served], crew: Crew, clock: Callable[[], Now]) -> None:
+    now_s = clock().mono_s
     for one in served:
-        now_s = clock().mono_s
         if one.busy_since_s is None and one.due_s <= now_s:
             one.busy_since_s = now_s
             crew.hand(one)

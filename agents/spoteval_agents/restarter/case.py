@@ -9,6 +9,7 @@ from spoteval.event import NEEDS_YOU
 from spoteval.hold import Hold
 from spoteval.line import Value
 from spoteval.provider.contract import State as ProviderState
+from spoteval.run import StopRules
 from spoteval.settings.money import Money
 from spoteval_agents.restarter.policy import Policy, since_s, stop_every_s
 from spoteval_agents.restarter.seen import Seen
@@ -18,6 +19,7 @@ FILE_HOLD = "operator"
 """The name under which the touch file stands in lines."""
 HOLD, STOP = "hold", "stop"
 """What is done besides saying it: the value of `action` in a line."""
+_NO_RULES = StopRules()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,9 @@ class Case:
     def limits(self) -> Grant:
         """The grant, tightened by the rules of the run."""
         run = self.state.run
-        return self.policy.grant if run is None else tightened(self.policy.grant, run.rules)
+        if run is None or run.rules == _NO_RULES:
+            return self.policy.grant
+        return tightened(self.policy.grant, run.rules)
 
     @property
     def holds_word(self) -> str:

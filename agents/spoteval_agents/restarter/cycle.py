@@ -30,7 +30,8 @@ def cycle(world: World, book: Book, log: DecisionLog, policy: Policy) -> Decisio
         _stop(world, book, policy)
     put_holds(world, book)
     adopt(world, policy, seen)
-    book.save(_mirrored(world, book.state, seen), (), world.clock())
+    if (state := _mirrored(world, book.state, seen)) != book.state:
+        book.save(state, (), world.clock())
     return decision
 
 

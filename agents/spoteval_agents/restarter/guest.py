@@ -1,4 +1,4 @@
-"""The guest's last sign of life, for the line of a running instance. Never for a decision."""
+"""The guest's last sign of life: shown in the line of a running instance, and it says how many are finished."""
 
 from datetime import datetime
 
@@ -6,18 +6,48 @@ from spoteval.clock import Now, left_s
 from spoteval.files import parse_record
 from spoteval.publication.keys import heartbeat_key
 from spoteval.shape import ShapeError, Table, Unreadable
-from spoteval.store.contract import Store
+from spoteval.store.contract import NotThere, Store
 from spoteval_agents.restarter.seen import Guest
 
+_AHEAD = 100
+"""Signs that one look goes on by; the next looks catch up."""
 
-def newest_sign(store: Store, run: str, session: str, now: Now) -> Guest | None:
-    """The newest heartbeat of this boot, None before the first. Raises StoreError."""
+
+class Signs:
+    """Goes on from the sign that was the newest: they are numbered, so that a long run costs no longer listing."""
+
+    def __init__(self) -> None:
+        self._of: tuple[str, str] | None = None
+        self._number: int | None = None
+        self._table: Table | None = None
+
+    def newest(self, store: Store, run: str, session: str, now: Now) -> Guest | None:
+        """The newest heartbeat of this boot, None before the first. Raises StoreError."""
+        if self._of != (run, session):
+            self._of, self._number, self._table = (run, session), None, None
+        if self._number is None:
+            self._number = _newest_number(store, run, session)
+            if self._number is None:
+                return None
+            self._table = _read(store, heartbeat_key(run, session, self._number))
+        for number in range(self._number + 1, self._number + 1 + _AHEAD):
+            try:
+                found = _read(store, heartbeat_key(run, session, number))
+            except NotThere:
+                break
+            self._number, self._table = number, found
+        return _sign(self._table, now) if self._table is not None else None
+
+
+def _newest_number(store: Store, run: str, session: str) -> int | None:
     prefix = heartbeat_key(run, session, 0).rpartition("/")[0] + "/"
-    keys = [item.key for item in store.list(prefix)]
-    if not keys:
-        return None
-    table = parse_record(store.get(keys[-1]), keys[-1])
-    return None if isinstance(table, Unreadable) else _sign(table, now)
+    names = [item.key.removeprefix(prefix).removesuffix(".json") for item in store.list(prefix)]
+    return max((int(name) for name in names if name.isdecimal()), default=None)
+
+
+def _read(store: Store, key: str) -> Table | None:
+    table = parse_record(store.get(key), key)
+    return None if isinstance(table, Unreadable) else table
 
 
 def _sign(table: Table, now: Now) -> Guest | None:

@@ -36,6 +36,8 @@ def see_store_holds(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
     sight = seen.store
     if isinstance(sight, Unreadable):
         return state, ()
+    if not state.holds and not sight.listing.standing:
+        return state, ()
     known = {item.hold.id: item for item in state.holds}
     released = sight.listing.releases
     kept = {key: item for key, item in known.items() if item.local or key not in released}
@@ -87,7 +89,7 @@ def assigned(state: State, run: Assignment | None) -> State:
 
 def see_wanted(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noqa: ARG001
     """Without a hold that wants it off, no stop is undone."""
-    if any(item.hold.ensure_stopped for item in state.holds):
+    if state.counts.undone == 0 or any(item.hold.ensure_stopped for item in state.holds):
         return state, ()
     return replace(state, counts=replace(state.counts, undone=0)), ()
 
@@ -96,7 +98,7 @@ def see_unheard(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # 
     """Count looks that kept a stopped instance from starting because holds could not be read."""
     error, obs = seen.holds_error, seen.understood
     if error is None:
-        return replace(state, unheard=0), ()
+        return (replace(state, unheard=0) if state.unheard else state), ()
     if state.held or obs is None or obs.state is not ProviderState.STOPPED:
         return state, ()
     return replace(state, unheard=state.unheard + 1), ()

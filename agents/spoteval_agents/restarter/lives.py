@@ -53,9 +53,11 @@ def see_boot(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noq
         return state, ()
     newest, life = seen.store.boot_seq, state.life
     if life is not None:
-        boot = newest if newest > max(0, life.boot_seq) else life.boot
-        return replace(state, life=replace(life, boot=boot)), ()
-    if state.ask is not None or seen.understood.state not in OFF:
+        if newest <= max(0, life.boot_seq) or newest == life.boot:
+            return state, ()
+        return replace(state, life=replace(life, boot=newest)), ()
+    is_known = newest == state.counts.boot_seq
+    if is_known or state.ask is not None or seen.understood.state not in OFF:
         return state, ()
     return replace(state, counts=replace(state.counts, boot_seq=newest)), ()
 

@@ -1,6 +1,7 @@
 """The run that is assigned to an instance, and whether it is over."""
 
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from spoteval.files import parse_record, read_record, write_whole
@@ -13,24 +14,32 @@ from spoteval_agents.restarter.state import Assignment
 
 
 def assignment(
-    store: Store, listing: InstanceListing, copy: Path, known: Assignment | None
+    store: Store,
+    listing: InstanceListing,
+    assigned: tuple[str, int] | None,
+    copy: Path,
+    known: Assignment | None,
 ) -> Reading[Assignment | None]:
     """The newest assignment; None where there is none. Unreadable where its record is damaged.
 
     The record may reach the store later than the fact that names it: until then the run has no deadline
     here. Raises StoreError.
     """
-    if listing.assigned is None:
+    if assigned is None:
         return None
-    run, generation = listing.assigned
+    run, generation = assigned
+    before = known if known is not None and known.run == run else None
+    over = before.over if before is not None else None
+    over = over if over is not None else _over(store, listing, run)
+    if before is not None and before.recorded and before.generation == generation:
+        return before if over == before.over else replace(before, over=over)
     record = _record(store, copy, run, generation)
     if isinstance(record, Unreadable):
         return record
-    over = known.over if known is not None and known.run == run else None
-    over = over if over is not None else _over(store, listing, run)
     if record is None:
         return Assignment(run, generation, over=over)
-    return Assignment(run, generation, record.plan.deadline, over, record.plan.stop_rules)
+    plan = record.plan
+    return Assignment(run, generation, plan.deadline, over, plan.stop_rules, recorded=True)
 
 
 def _over(store: Store, listing: InstanceListing, run: str) -> str | None:

@@ -1,6 +1,7 @@
 """What one look at one instance brought: each part a reading, because unknown is not false."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from spoteval.clock import Mark
 from spoteval.hold import Hold
@@ -15,7 +16,7 @@ UNDERSTOOD = frozenset(
 OFF = frozenset([State.STOPPED, State.UNRESTARTABLE])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: what is asked more than once a look is counted once
 class StoreSight:
     """One LIST of the instance's prefix. `bodies`: of those holds that the state does not know yet."""
 
@@ -23,7 +24,7 @@ class StoreSight:
     bodies: tuple[Hold, ...] = ()
     run: Assignment | None = None
 
-    @property
+    @cached_property
     def boot_seq(self) -> int:
         """Number of the newest boot that put any fact; 0 before the first."""
         newest = self.listing.newest_boot
@@ -38,7 +39,7 @@ class StoreSight:
         """Names of the facts of the newest boot."""
         return self.facts_of(self.boot_seq)
 
-    @property
+    @cached_property
     def finished(self) -> int:
         """The greatest number of finished episodes that a boot of this run announced."""
         boots = [fact.seq for fact in self.listing.facts if self._assigns(fact.name)]
@@ -49,7 +50,7 @@ class StoreSight:
     def _assigns(self, name: str) -> bool:
         return self.run is not None and name.startswith(f"run-{self.run.run}-")
 
-    @property
+    @cached_property
     def newest_keep(self) -> str | None:
         """The newest fact that somebody keeps the instance on, hour by hour; with its boot."""
         found = ((fact.seq, fact.name) for fact in self.listing.facts if _is_keep(fact.name))

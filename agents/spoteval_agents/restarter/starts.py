@@ -19,7 +19,7 @@ def see_reached(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
     if obs is None or (by := _reached_by(state, seen, obs)) is None:
         return state, ()
     if state.life is not None:
-        return replace(state, ask=None), ()
+        return (replace(state, ask=None) if state.ask is not None else state), ()
     ask = state.ask if state.ask is not None and not state.ask.recovered else None
     after = replace(
         state,
@@ -50,7 +50,7 @@ def see_window(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
     if ask.refused is not None and still >= REFUSED_POLLS:
         return _refused(closed, ask, policy, now)
     if since_s(ask.at, now) < policy.poll.start_window_s:
-        return replace(state, ask=replace(ask, still=still)), ()
+        return (replace(state, ask=replace(ask, still=still)) if still != ask.still else state), ()
     if ask.recovered:
         return closed, ()
     if ask.refused is not None:

@@ -125,13 +125,17 @@ class KnownHold:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The run that the guest put on this instance. `over` says why it needs no instance any more."""
+    """The run that the guest put on this instance. `over` says why it needs no instance any more.
+
+    `recorded`: deadline and rules are those of this generation's record, which never changes.
+    """
 
     run: str
     generation: int
     deadline: datetime | None = None
     over: str | None = None
     rules: StopRules = field(default_factory=StopRules)
+    recorded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

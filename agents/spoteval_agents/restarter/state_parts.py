@@ -157,6 +157,7 @@ class PartReader:
             deadline=table.maybe_moment("deadline"),
             over=table.maybe_text("over"),
             rules=rules_from(rules) if rules is not None else StopRules(),
+            recorded=table.flag("recorded", default=False),
         )
 
 

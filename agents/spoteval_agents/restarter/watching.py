@@ -24,7 +24,7 @@ from spoteval_agents.restarter.telling import Step, told
 def see_unknown(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noqa: ARG001
     """A stretch without an answer is measured; nothing else moves while it lasts."""
     if seen.understood is not None:
-        return replace(state, unknown=None), ()
+        return (replace(state, unknown=None) if state.unknown is not None else state), ()
     error = seen.provider.why if isinstance(seen.provider, Unreadable) else seen.word
     before = state.unknown
     if before is None:
@@ -36,7 +36,7 @@ def see_unknown(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # 
 def see_absent(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noqa: ARG001
     """In how many looks there was no such instance. A look without an answer says nothing of it."""
     if seen.understood is not None:
-        return replace(state, absent=None), ()
+        return (replace(state, absent=None) if state.absent is not None else state), ()
     if seen.word != ProviderState.GONE.value:
         return state, ()
     before = state.absent
@@ -47,7 +47,7 @@ def see_absent(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # n
 def see_outage(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noqa: ARG001
     """A stretch in which the store cannot be read."""
     if not isinstance(seen.store, Unreadable):
-        return replace(state, away=None), ()
+        return (replace(state, away=None) if state.away is not None else state), ()
     since = state.away.since if state.away is not None else now.mark
     return replace(state, away=Away(since, seen.store.why)), ()
 
@@ -62,8 +62,9 @@ def see_owner(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
         return replace(state, owner=None), ()
     before = state.owner
     if before is not None and before.identity == owner.identity:
-        polls = min(before.polls + 1, OWNER_POLLS + 1)
-        return replace(state, owner=replace(before, polls=polls)), ()
+        if before.polls > OWNER_POLLS:
+            return state, ()
+        return replace(state, owner=replace(before, polls=before.polls + 1)), ()
     after = replace(state, owner=Ownership(owner.identity, 1))
     others = [name for name in seen.store.listing.owners if not name.endswith(f"-{own}")]
     if owner.identity == own and others:
@@ -84,16 +85,16 @@ def see_keep(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noq
 def see_over(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noqa: ARG001
     """Since when the run is known to be over."""
     over = state.run is not None and over_by(state.run, now) is not None
-    if not over:
-        return replace(state, over_since=None), ()
-    return replace(state, over_since=state.over_since or now.mark), ()
+    if over == (state.over_since is not None):
+        return state, ()
+    return replace(state, over_since=now.mark if over else None), ()
 
 
 def see_silent(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
     """It has run for long, and its guest put no fact though the store takes them."""
     life = state.life
     if life is None or life.boot is not None or policy.local:
-        return replace(state, silent=None), ()
+        return (replace(state, silent=None) if state.silent is not None else state), ()
     obs = seen.understood
     if obs is None or obs.state is not ProviderState.RUNNING or isinstance(seen.store, Unreadable):
         return state, ()
@@ -111,6 +112,9 @@ def see_word(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noq
     since = state.since if obs.state.value == state.word else now.mark
     dead = obs.state is ProviderState.UNRESTARTABLE
     polls = state.counts.unrestartable + 1 if dead else 0
+    same = obs.state.value == state.word and last_start == state.last_start
+    if same and polls == state.counts.unrestartable:
+        return state, ()
     counts = replace(state.counts, unrestartable=polls)
     after = replace(state, word=obs.state.value, since=since, last_start=last_start, counts=counts)
     return after, ()
@@ -135,4 +139,6 @@ def see_finished(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  #
         found.append(seen.guest.finished)
     if not isinstance(seen.store, Unreadable):
         found.append(seen.store.finished)
-    return replace(state, counts=replace(state.counts, finished=max(found))), ()
+    if (most := max(found)) == state.counts.finished:
+        return state, ()
+    return replace(state, counts=replace(state.counts, finished=most)), ()

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from spoteval.clock import Now
-from spoteval.control.holds import fetch, look
+from spoteval.control.holds import fetch
 from spoteval.files import read_text
 from spoteval.hold import UNREAD_BY
 from spoteval.paths import InstancePaths
@@ -15,7 +15,8 @@ from spoteval.provider.contract import State as ProviderState
 from spoteval.publication.listing import InstanceListing
 from spoteval.shape import Reading, Unreadable
 from spoteval.store.contract import Store, StoreError
-from spoteval_agents.restarter.guest import newest_sign
+from spoteval_agents.restarter.guest import Signs
+from spoteval_agents.restarter.lists import Lists
 from spoteval_agents.restarter.runs import assignment
 from spoteval_agents.restarter.seen import Guest, Seen, StoreSight
 from spoteval_agents.restarter.state import State
@@ -34,6 +35,8 @@ class World:
     paths: InstancePaths
     strays: Strays
     clock: Callable[[], Now]
+    signs: Signs = field(default_factory=Signs)
+    lists: Lists = field(default_factory=Lists)
 
     @property
     def mirror(self) -> Path:
@@ -45,7 +48,7 @@ class World:
 
         The price only of a life that somebody else began, which is otherwise read before the start.
         """
-        taken = self.clock().mark
+        began = self.clock()
         provider = self.provider.observe(OBSERVE_S)
         store = self._store(state)
         running = not isinstance(provider, Unreadable) and provider.state is ProviderState.RUNNING
@@ -53,12 +56,12 @@ class World:
         unpriced = running and state.life is not None and state.life.price is None
         return Seen(
             provider=provider,
-            taken=taken,
+            taken=began.mark,
             file_hold=self._file_hold(),
             store=store,
             mirror=_names(self.mirror),
             strays=self.strays.names(),
-            guest=self._guest(store) if has_guest else None,
+            guest=self._guest(store, began) if has_guest else None,
             price=self.provider.price(PRICE_S) if unpriced else None,
         )
 
@@ -80,22 +83,22 @@ class World:
             return StoreSight(InstanceListing())
         known = {item.hold.id for item in state.holds if item.hold.by != UNREAD_BY}
         try:
-            listing = look(self.store, self.instance)
+            listing = self.lists.look(self.store, self.instance)
             wanted = [key for key in listing.standing if key not in known]
             bodies = fetch(self.store, self.instance, wanted)
-            run = assignment(self.store, listing, self.paths.run, state.run)
+            run = assignment(self.store, listing, self.lists.assigned, self.paths.run, state.run)
         except StoreError as error:
             return Unreadable(str(error))
-        return run if isinstance(run, Unreadable) else StoreSight(listing, bodies, run)
+        return run if isinstance(run, Unreadable) else self.lists.sight(listing, bodies, run)
 
-    def _guest(self, store: Reading[StoreSight]) -> Guest | None:
+    def _guest(self, store: Reading[StoreSight], now: Now) -> Guest | None:
         if isinstance(store, Unreadable) or self.store is None or store.run is None:
             return None
         newest = store.listing.newest_boot
         if newest is None:
             return None
         with suppress(StoreError):
-            return newest_sign(self.store, store.run.run, newest[1], self.clock())
+            return self.signs.newest(self.store, store.run.run, newest[1], now)
         return None
 
 

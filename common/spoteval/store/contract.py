@@ -60,7 +60,7 @@ def key_error(key: str) -> str | None:
     """Why `key` cannot be a key, or None: parts between slashes, none empty, none a dot path, at most 1024 bytes."""
     parts = key.split("/")
     bad_part = any(part in ("", ".", "..") or part.startswith(".tmp-") for part in parts)
-    if bad_part or len(key.encode()) > 1024 or any(not char.isprintable() for char in key):
+    if bad_part or len(key.encode()) > 1024 or not key.isprintable():
         shown = "".join(char if char.isprintable() else "?" for char in key[:200])
         return f'"{shown}": not a key (parts between "/", none empty or dotted, at most 1024 bytes)'
     return None

@@ -11,6 +11,7 @@ from spoteval.files.step import step
 from spoteval.store.contract import NotThere, Put, Stored, StoreError, StoreRefused, key_error
 
 Writer = Callable[[Path], None]
+Found = list[Stored]
 
 
 class FileStore:
@@ -41,30 +42,29 @@ class FileStore:
     def list(self, prefix: str) -> Iterator[Stored]:
         """Every object whose key begins with `prefix`, in the order of keys."""
         self._refuse_absent_root()
-        base = self._root / prefix.rpartition("/")[0]
-        found = (self._stored(path) for path in self._below(base))
-        yield from sorted(
-            (item for item in found if item is not None and item.key.startswith(prefix)),
-            key=lambda item: item.key,
-        )
+        above = prefix.rpartition("/")[0]
+        found: Found = []
+        self._gather(str(self._root / above), f"{above}/" if above else "", found)
+        found.sort(key=lambda item: item.key)
+        yield from (item for item in found if item.key.startswith(prefix))
 
-    def _below(self, base: Path) -> Iterator[Path]:
-        """Every file below. A folder that cannot be read is an error: half a listing would read as absence."""
+    def _gather(self, directory: str, keys: str, found: Found) -> None:
+        """Add every object below; `keys` begins their keys. Looked at often by many, hence without paths.
 
-        def refuse(error: OSError) -> None:
-            if not isinstance(error, FileNotFoundError | NotADirectoryError):
-                raise StoreError(f"{self.url}: {error.filename}: {error.strerror}") from error
-
-        for directory, _, names in os.walk(base, onerror=refuse):
-            yield from (Path(directory, name) for name in names)
-
-    def _stored(self, path: Path) -> Stored | None:
-        if path.name.startswith(".tmp-"):
-            return None
-        with suppress(FileNotFoundError):
-            if path.is_file():
-                return Stored(path.relative_to(self._root).as_posix(), path.stat().st_size)
-        return None
+        A folder that cannot be read is an error: half a listing would read as absence.
+        """
+        try:
+            with os.scandir(directory) as entries:
+                inside = list(entries)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            raise StoreError(f"{self.url}: {error.filename}: {error.strerror}") from error
+        for entry in inside:
+            if entry.is_dir(follow_symlinks=False):
+                self._gather(entry.path, f"{keys}{entry.name}/", found)
+            elif (stored := _stored(entry, keys + entry.name)) is not None:
+                found.append(stored)
 
     def _create(self, key: str, write: Writer) -> Put:
         target = self._path(key)
@@ -81,6 +81,16 @@ class FileStore:
     def _refuse_absent_root(self) -> None:
         if not self._root.is_dir():
             raise StoreError(f"{self.url}: no such directory (is it mounted?)")
+
+
+def _stored(entry: "os.DirEntry[str]", key: str) -> Stored | None:
+    """One object; None for what is being written, has just gone, or is no file."""
+    if entry.name.startswith(".tmp-"):
+        return None
+    with suppress(FileNotFoundError):
+        if entry.is_file():
+            return Stored(key, entry.stat().st_size)
+    return None
 
 
 def _link_new(target: Path, root: Path, write: Writer) -> Put:
