@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from spoteval.cli.demo import _fresh
 from spoteval.config.guest import read_guest
 from spoteval.config.restarter import read_restarter
+from spoteval.control.refused import Refused
 from spoteval.demo.layout import DemoPaths, prepare
 from spoteval.local.unit_file import load_units
 from spoteval.store.open import open_store
@@ -34,3 +36,12 @@ def test_any_directory_will_do(tmp_path: Path, name: str) -> None:
     assert command.argv[-1] == str(paths.node / "credentials" / "model-key")
     for line in (paths.root / "env").read_text().splitlines():
         assert len(shlex.split(line)) == 2
+
+
+@pytest.mark.parametrize("name", ["hash#1", "who?", "a[1]", "new\nline"])
+def test_a_directory_in_which_inspect_fails_is_refused(tmp_path: Path, name: str) -> None:
+    """Before minutes are spent on it; and nothing is made."""
+    with pytest.raises(Refused, match="Inspect cannot read its logs below a name with "):
+        _fresh(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+    assert _fresh(tmp_path / "my project").is_dir()

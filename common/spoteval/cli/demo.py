@@ -82,12 +82,17 @@ def _tell(options: Options, played: Played, screen: Screen, json_file: Path | No
         raise click.ClickException(f"does not hold: {', '.join(wrong)} (see {options.root})")
 
 
+_URL = "#?*[]"
+"""What Inspect takes for a part of a URL or a pattern, also in the path of a file."""
+
+
 def _fresh(keep: Path | None) -> Path:
     """An empty directory. The default one may hold the last demo, which goes; a named one must be empty."""
     root = (keep or Path("demo")).absolute()
-    if not str(root).isprintable():
+    if bad := [char for char in str(root) if char in _URL or not char.isprintable()]:
         raise Refused(
-            f'"{root}": a directory of a demo has a printable name (--keep DIR names another)'
+            f'"{root}": Inspect cannot read its logs below a name with {bad[0]!r}'
+            " (--keep DIR names another)"
         )
     if root.exists() and any(root.iterdir()):
         if keep is not None or not (root / "env").exists() or not (root / "cloud").is_dir():
