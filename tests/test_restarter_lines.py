@@ -142,6 +142,13 @@ def test_what_runs_says_what_its_guest_said() -> None:
         )
 
 
+@pytest.mark.parametrize(("own", "expected"), [(True, "provider-restarts"), (False, "start")])
+def test_row_11_only_where_the_provider_says_so(own: bool, expected: str) -> None:
+    """Everywhere else a start of ours is what brings it back."""
+    seen = look(price=PRICE, at_s=599, auto_restart=own)
+    assert decide(stopped(), seen, POLICY, now(600)).word == expected
+
+
 # Owners and prices
 
 

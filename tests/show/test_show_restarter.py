@@ -9,7 +9,7 @@ from show.delay import Delay, share
 from show.delay_lines import judged_delays
 from show.lines import Line, show
 from show.restarter_bench_lines import flat, judged_bench
-from show.restarter_tests import COMPLAINTS, complaint, per_row
+from show.restarter_tests import COMPLAINTS, HISTORIES, complaint, per_row, six
 from show.restarter_whole import shows
 from show.sim_lines import AT_LEAST, FAULTS, ROWS, cells, judged_figures
 from show.stage import Stage
@@ -85,6 +85,14 @@ def test_a_complaint_needs_a_test_of_its_own_number() -> None:
     both = [case("test_complaint_01_x"), case("test_complaint_01_y", "failed")]
     assert complaint(1, both).word == "short"
     assert len(COMPLAINTS) == 23
+
+
+def test_all_six_histories_are_wanted() -> None:
+    """More are welcome; one that is missing or fails is short."""
+    every = [case(f"test_history_{name}") for name in HISTORIES]
+    assert six([*every, case("test_history_of_more")]).word == "ok"
+    assert six(every[1:]).word == "short"
+    assert six([*every, case("test_history_of_more", "failed")]).word == "short"
 
 
 def test_rows_are_counted_by_their_number() -> None:
