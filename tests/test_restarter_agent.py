@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from spoteval.loop import Wake
 from spoteval.machine.systemd import Notifier
 from spoteval.paths import HostPaths
 from spoteval.provider.contract import State
+from spoteval.shape import Unreadable
 from spoteval_agents.restarter.agent import main, run, served_by, watched
 from spoteval_agents.restarter.served import Served
 
@@ -197,4 +199,63 @@ def test_the_process_ends_at_once_on_term(config: Path) -> None:
     child.send_signal(signal.SIGTERM)
     assert child.wait(20) == 0
     assert ["decision=unknown instance=gpu-" in line for line in lines] == [True, True]
+    child.stderr.close()
+
+
+def test_a_host_without_a_store_keeps_no_register(config: Path) -> None:
+    """Its holds are files of its own."""
+    text = config.read_text().replace('role = "restarter"', 'role = "restarter"\nholds = ["local"]')
+    config.write_text(text.replace(f'[store]\nurl = "file://{config.parent}/store"\n', ""))
+    paths = HostPaths(config=config, state=config.parent / "state")
+    one, _ = served_by(read_restarter(config), paths, Clock())
+    assert (one.world.store, one.policy.local, one.policy.identity) == (None, True, None)
+    assert not (config.parent / "state" / "identity").exists()
+
+
+def test_a_host_keeps_its_name(config: Path) -> None:
+    """Made once; damaged or out of reach, it serves on and owns nothing."""
+    paths = HostPaths(config=config, state=config.parent / "state")
+    names = {served_by(read_restarter(config), paths, Clock())[0].policy.identity for _ in (1, 2)}
+    assert len(names) == 1
+    (config.parent / "state" / "identity").write_text("x")
+    one = served_by(read_restarter(config), paths, Clock())[0]
+    assert isinstance(one.policy.identity, Unreadable)
+    (config.parent / "flat").touch()
+    flat = HostPaths(config=config, state=config.parent / "flat" / "state")
+    with pytest.raises(OSError, match="flat"):
+        served_by(read_restarter(config), flat, Clock())
+
+
+COMMAND = """
+[host]
+role = "restarter"
+[store]
+url = "file://{root}/store"
+[instance.gpu-1]
+provider = "command"
+id = "gpu-1"
+observe = ["sh", "-c", "echo asked > {root}/asked; exec sleep 5"]
+start = ["false"]
+stop = ["false"]
+"""
+
+
+@pytest.mark.runs("the process itself, with a program that does not answer")
+def test_term_waits_for_no_provider(config: Path) -> None:
+    """The call that is under way would take seconds; the process is gone before it is over, with 0."""
+    root = config.parent
+    config.write_text(COMMAND.format(root=root))
+    (root / "store").mkdir()
+    code = "from spoteval_agents.restarter.agent import main; main()"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stderr is not None
+    while not (root / "asked").exists():
+        assert child.poll() is None
+        time.sleep(0.02)
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(20) == 0
+    assert "decision=" not in child.stderr.read()
     child.stderr.close()

@@ -8,6 +8,7 @@ from spoteval.decision import Decision
 from spoteval.event import NEEDS_YOU
 from spoteval.line import Value
 from spoteval_agents.restarter.book import Book
+from spoteval_agents.restarter.case import FILE_HOLD
 from spoteval_agents.restarter.cycle import cycle
 from spoteval_agents.restarter.decide import pause_s
 from spoteval_agents.restarter.policy import Policy
@@ -52,11 +53,13 @@ class Served:
             return
         now = self.world.clock()
         state = self.book.state
+        names = [FILE_HOLD] if state.file_hold is not None else []
+        names += [item.hold.id for item in state.holds]
         pairs: dict[str, Value] = {
             "instance": self.policy.instance,
             "state": state.word,
             "error": error,
-            "holds": "known" if state.held else "unknown",
+            "holds": ",".join(names) if names else "none",
         }
         word, why = TOPIC, "nothing is done while its memory cannot be written"
         if error is None:
