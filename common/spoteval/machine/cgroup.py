@@ -69,9 +69,18 @@ class MarkedProcesses:
     def _has(self, pid: str, wanted: bytes) -> bool:
         """Other users' processes cannot be read, and are not ours; a zombie's environment is empty."""
         try:
-            return wanted in b"\0" + (self.proc / pid / "environ").read_bytes()
+            return wanted in b"\0" + self._environ(pid)
         except OSError:
             return False
+
+    def _environ(self, pid: str) -> bytes:
+        """In the middle of an exec the environment reads as empty for a moment: such a process is looked at again."""
+        for _ in range(20):
+            found = (self.proc / pid / "environ").read_bytes()
+            if found or not (self.proc / pid / "exe").exists():
+                return found
+            sleep(0.002)
+        return found
 
 
 def members_here(environ: Mapping[str, str] = os.environ) -> Members:
