@@ -23,7 +23,7 @@ def shows(stage: Stage) -> list[Show]:
     return [
         Show("the six histories", lambda: histories(stage)),
         Show("rows × boundaries", lambda: rows(stage)),
-        Show(SLOW, lambda: named(stage, SLOW, "test_a_slow_provider_delays_no_other")),
+        Show(SLOW, lambda: named(stage, SLOW, "test_one_slow_provider_delays_no_other")),
         Show(SILENT, lambda: named(stage, SILENT, "test_complaint_01_")),
         Show("complaints", lambda: complaints(stage)),
         Show("stop → start", lambda: delay(stage)),
