@@ -16,7 +16,7 @@ from spoteval_agents.restarter.case import Case, how_many, rate, span
 from spoteval_agents.restarter.cause import cause_of, reason_of
 from spoteval_agents.restarter.decide import decide
 from spoteval_agents.restarter.intent import answered, intend, withdrawn
-from spoteval_agents.restarter.lives import cost, see_stopped
+from spoteval_agents.restarter.lives import cost, see_missed_stop, see_stopped
 from spoteval_agents.restarter.policy import Policy, is_rate
 from spoteval_agents.restarter.seen import Seen
 from spoteval_agents.restarter.starts import see_window
@@ -184,13 +184,18 @@ def test_silence_ends_with_its_life() -> None:
     assert state.silent is None
 
 
-def test_a_later_boot_says_nothing_of_the_life_before() -> None:
-    """The boots of a life end with the last one in it."""
-    memory = replace(RUNS, life=Life(mark(0), PRICE, boot_seq=1))
-    facts = (Fact(2, "s2", "booted"), Fact(3, "s3", "healthy"))
-    state, _ = see_stopped(memory, look(store=sight(facts=facts[:1])), POLICY, now(600))
+def test_the_next_boot_says_nothing_of_the_life_before() -> None:
+    """The boots of a life end with the last one in it, also where the stop between them was not seen."""
+    memory = replace(RUNS, life=Life(mark(0), PRICE, boot_seq=1, boot=2))
+    facts = (Fact(2, "s2", "booted"), Fact(3, "s3", "booted"), Fact(3, "s3", "healthy"))
+    seen = look(State.RUNNING, store=sight(facts=facts))
+    state, _ = see_missed_stop(memory, seen, POLICY, now(600))
     assert state.stop is not None
-    assert (state.stop.booted, state.stop.healthy) == (True, False)
+    assert (state.stop.evidence, state.stop.booted, state.stop.healthy) == (
+        "newer-boot",
+        True,
+        False,
+    )
 
 
 # Causes
