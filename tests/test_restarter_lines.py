@@ -25,6 +25,7 @@ from spoteval.decision import Decision
 from spoteval.event import Event
 from spoteval.hold import Hold
 from spoteval.provider.contract import Price, State
+from spoteval.publication.listing import InstanceListing
 from spoteval.settings.money import Money
 from spoteval.shape import Unreadable
 from spoteval_agents.restarter.case import Case, hold_text
@@ -35,7 +36,7 @@ from spoteval_agents.restarter.placing import hold_for, reset
 from spoteval_agents.restarter.policy import Policy
 from spoteval_agents.restarter.rows_wait import _backoff
 from spoteval_agents.restarter.rules import retry_left_s, run_spent, run_starts, tripped, trying_s
-from spoteval_agents.restarter.seen import Guest, Seen
+from spoteval_agents.restarter.seen import Guest, Seen, StoreSight
 from spoteval_agents.restarter.starts import see_reached, see_window
 from spoteval_agents.restarter.state import (
     Ask,
@@ -483,3 +484,32 @@ def test_a_start_that_is_reached_goes_on_record(
     record |= {"detail": {"asked_s": asked_s}} if asked_s is not None else {}
     assert records(news) == [record]
     assert (state.life, state.ask, state.failures) == (life, None, 0)
+
+
+def test_a_start_of_others_is_reached_when_it_runs_or_is_over() -> None:
+    """STARTING by itself is neither, however new it is; a life that goes on is no second one."""
+    memory = stopped(last_start=NOON)
+    newer = NOON + timedelta(seconds=1)
+    starts = look(State.STARTING, last_start=newer)
+    assert see_reached(memory, starts, POLICY, now(600)) == (memory, ())
+    state, news = see_reached(memory, look(last_start=newer), POLICY, now(600))
+    assert (state.life, news[0].evidence) == (Life(mark(600)), "newer-start")
+    lives = replace(memory, life=Life(mark(0)))
+    assert see_reached(lives, look(last_start=newer), POLICY, now(600)) == (lives, ())
+
+
+def test_a_window_that_has_passed_has_nothing_left() -> None:
+    """Not less; the verdict comes with the next look that is understood."""
+    found = line(stopped(ask=Ask(mark(-900), "accepted")), look())
+    assert found == (
+        "decision=start-pending instance=gpu-1 state=STOPPED asked_s=1500 reply=accepted"
+        ' window_left_s=0 holds=none why="the call was accepted; only RUNNING counts"'
+    )
+
+
+def test_a_listed_hold_without_a_body_is_a_hold_of_this_instance() -> None:
+    """Its key says so."""
+    seen = look(store=StoreSight(InstanceListing(frozenset(["x"])), (), RUN))
+    state, _ = see_store_holds(stopped(), seen, POLICY, now(600))
+    unread = Hold("x", "gpu-1", "unreadable hold: no body", "unknown")
+    assert state.holds == (KnownHold(unread, mark(600)),)
