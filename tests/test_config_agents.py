@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from cli_hosts import Hosts, guest_file, made_hosts, restarter_file
-from spoteval.config.described import GUEST
+from spoteval.config.described import GUEST, SECTIONS
 from spoteval.config.guest import OWN, SHARED, IdleSettings, read_guest
 from spoteval.config.restarter import read_restarter
 from spoteval.config.shared import ConfigError
+from spoteval.config.tables import TABLES
 from spoteval.control.guest import serve
 
 TYPOS = {
@@ -79,12 +80,68 @@ def test_a_wrong_template_stops_boot_resume_alone(hosts: Hosts) -> None:
             assert read_guest(path, agent).run is None
 
 
-def test_an_unknown_table_is_a_warning_to_agents(hosts: Hosts) -> None:
-    """It belongs to none of them; `check` refuses it."""
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_mistyped_table_stops_only_whose_it_may_be(hosts: Hosts, agent: str) -> None:
+    """One typo must not stop all six; `check` refuses it."""
     path = path_of(hosts, guest_file(hosts.base, "[idel]\nafter = '5min'\n"))
     line = f'{path}: idel: unknown key (did you mean "idle"?)'
+    if agent == "idle-guard":
+        with pytest.raises(ConfigError) as caught:
+            read_guest(path, agent)
+        assert str(caught.value) == line
+    else:
+        assert read_guest(path, agent).warnings == (line,)
+    assert hosts.guest("check").err == f"{line}\n"
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("name", ["zzz", "stoer", "hosts"])
+def test_a_table_that_is_nobodys_stops_all(hosts: Hosts, name: str, agent: str) -> None:
+    """It resembles none, or one that all share. The children of an agent that runs already go on."""
+    path = path_of(hosts, guest_file(hosts.base, f"[{name}]\nafter = '5min'\n"))
+    with pytest.raises(ConfigError, match=f"{name}: unknown key"):
+        read_guest(path, agent)
+    if name == "zzz":
+        assert len(read_guest(path, "").warnings) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("grand", 'grand: unknown key (did you mean "grant"?)'),
+        ("pol", 'pol: unknown key (did you mean "poll"?)'),
+        ("alrts", 'alrts: unknown key (did you mean "alerts"?)'),
+        ("limits", "limits: unknown key (known: alerts, costs, grant, host, instance, monitor"),
+    ],
+)
+def test_an_unknown_table_stops_the_restarter(hosts: Hosts, name: str, says: str) -> None:
+    """It may have been a limit on money: without it, nothing would bound what is spent."""
+    text = restarter_file(hosts.base, more=f"[{name}]\nstarts = 3\n")
+    hosts.configure("restarter", text)
+    path = hosts.base / "restarter" / "config.toml"
+    with pytest.raises(ConfigError) as caught:
+        read_restarter(path, "restarter")
+    assert str(caught.value).startswith(f"{path}: {says}")
+    assert len(read_restarter(path, "").warnings) == 1  # verbs that make it safe work all the same
+
+
+def test_a_table_of_the_other_role_is_a_warning(hosts: Hosts) -> None:
+    """It has no effect there, and somebody may have meant it to."""
+    path = path_of(hosts, guest_file(hosts.base, "[grant]\nstarts = 3\n"))
+    line = f"{path}: [grant]: not of role guest, and without effect here"
     assert {read_guest(path, agent).warnings for agent in AGENTS} == {(line,)}
     assert hosts.guest("check").err == f"{line}\n"
+    hosts.configure("restarter", restarter_file(hosts.base, more="[idle]\nafter = '5min'\n"))
+    config = read_restarter(hosts.base / "restarter" / "config.toml", "restarter")
+    assert [line.partition(": ")[2] for line in config.warnings] == [
+        "[idle]: not of role restarter, and without effect here"
+    ]
+
+
+def test_all_tables_are_named() -> None:
+    """The names that a typo is held against are those of the description."""
+    for role, sections in SECTIONS.items():
+        assert set(TABLES[role]) == {section.name for section in sections}
 
 
 def test_every_table_belongs_to_somebody() -> None:

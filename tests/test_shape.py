@@ -32,7 +32,8 @@ def test_an_unknown_key_names_the_nearest() -> None:
     """The error of a typo names what was probably meant."""
     table = Table({"setlement": "none"}, "run")
     table.has("settlement")
-    assert table.unknown() == ['[run] setlement: unknown key (did you mean "settlement"?)']
+    error = '[run] setlement: unknown key (did you mean "settlement"?)'
+    assert table.unknown() == {"setlement": error}
 
 
 def test_an_unknown_key_like_no_other_lists_the_known() -> None:
@@ -40,7 +41,7 @@ def test_an_unknown_key_like_no_other_lists_the_known() -> None:
     table = Table({"zzz": 1}, "idle")
     table.has("after")
     table.has("every")
-    assert table.unknown() == ["[idle] zzz: unknown key (known: after, every)"]
+    assert table.unknown() == {"zzz": "[idle] zzz: unknown key (known: after, every)"}
 
 
 @pytest.mark.parametrize(

@@ -189,10 +189,10 @@ class Table:
         for name in below.values:
             yield name, below.table(name)
 
-    def unknown(self) -> list[str]:
-        """Errors, one a line, for keys that nobody asked for, each with the nearest known one."""
+    def unknown(self) -> dict[str, str]:
+        """The keys that nobody asked for, each with its error of one line, which names the nearest known one."""
         known = self._known()
-        return [self._unknown_key(key, known) for key in self.values if key not in known]
+        return {key: self._unknown_key(key, known) for key in self.values if key not in known}
 
     def error(self, key: str, allowed: str) -> ShapeError:
         """The error of a value: place, key, value as written, what is allowed."""

@@ -9,6 +9,7 @@ from spoteval.config.run import run_plan
 from spoteval.config.sections import SectionReader
 from spoteval.config.server import ServerSettings, servers
 from spoteval.config.shared import StoreSettings
+from spoteval.config.tables import left_to_others
 from spoteval.notice.open import NOTICES
 from spoteval.run import RunPlan
 from spoteval.settings.keys import key, read, settings_in
@@ -152,11 +153,12 @@ def read_guest(path: Path, agent: str | None = None) -> GuestConfig:
     """The guest's configuration; raises ConfigError with file, table, key, value and what is allowed.
 
     With `agent`, what is wrong in tables of others is in `warnings` and their defaults are in force; "" is
-    strict about the shared tables alone.
+    strict about the shared tables alone. A table that nobody knows is an error, unless it looks like one of theirs.
     """
     file = read_host(path, "guest")
     strict = None if agent is None else {*SHARED, *OWN.get(agent, ())}
-    reader = SectionReader(file, strict)
+    lenient = left_to_others("guest", agent, SHARED, OWN) if agent is not None else ()
+    reader = SectionReader(file, strict, lenient)
     host = reader.must("host", lambda root: read(GuestHost, root.table("host")))
     provider_table = reader.must("provider", lambda root: root.table("provider"))
     provider = reader.must("provider", lambda _: _provider(provider_table))

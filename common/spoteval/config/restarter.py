@@ -9,6 +9,7 @@ from spoteval.config.host import fail, read_host
 from spoteval.config.monitor import AlertSettings, CostSettings, MonitorSettings
 from spoteval.config.sections import SectionReader
 from spoteval.config.shared import ConfigError, StoreSettings
+from spoteval.config.tables import left_to_others
 from spoteval.instance import instance_error
 from spoteval.provider.open import PROVIDERS
 from spoteval.settings.keys import key, keys_of, read, refuse_unknown, values_of
@@ -128,11 +129,12 @@ def read_restarter(path: Path, agent: str | None = None) -> RestarterConfig:
     """The restarter's configuration; raises ConfigError with file, table, key, value and what is allowed.
 
     With `agent`, what is wrong in tables of others is in `warnings` and their defaults are in force; "" is
-    strict about the shared tables alone.
+    strict about the shared tables alone. A table that nobody knows is an error, unless it looks like one of theirs.
     """
     file = read_host(path, "restarter")
     strict = None if agent is None else {*SHARED, *OWN.get(agent, ())}
-    reader = SectionReader(file, strict)
+    lenient = left_to_others("restarter", agent, SHARED, OWN) if agent is not None else ()
+    reader = SectionReader(file, strict, lenient)
     host = reader.must("host", lambda root: read(RestarterHost, root.table("host")))
     config = RestarterConfig(
         path=path,

@@ -6,7 +6,8 @@ from typing import TypeVar
 
 from spoteval.config.host import error_line, fail
 from spoteval.config.shared import HostFile
-from spoteval.settings.keys import read, refuse_unknown
+from spoteval.config.tables import TABLES, meant
+from spoteval.settings.keys import read
 from spoteval.shape import ShapeError, Table
 
 T = TypeVar("T")
@@ -14,10 +15,14 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class SectionReader:
-    """Reads the tables of one host file. `strict` None: about all; else only about these tables."""
+    """Reads the tables of one host file. `strict` None: about all; else only about these tables.
+
+    `lenient`: tables of which a mistyped name is not an error here (`left_to_others`).
+    """
 
     file: HostFile
     strict: Collection[str] | None
+    lenient: Collection[str | None] = ()
     root: Table = field(init=False)
     warnings: list[str] = field(default_factory=list)
 
@@ -47,10 +52,15 @@ class SectionReader:
 
     def end(self) -> tuple[str, ...]:
         """Nothing else may stand in the file; returns the warnings. Raises ConfigError."""
-        try:
-            refuse_unknown(self.root)
-        except ShapeError as error:
-            self._wrong("", error)
+        role = self.file.role
+        for name, error in self.root.unknown().items():
+            table = meant(role, name)
+            foreign = table == name and table not in TABLES[role]
+            why = f"[{name}]: not of role {role}, and without effect here" if foreign else error
+            text = self._by_variable(why)
+            if self.strict is None or table not in self.lenient:
+                fail(self.file.path, text)
+            self.warnings.append(error_line(self.file.path, text))
         return tuple(self.warnings)
 
     def _wrong(self, name: str, error: ShapeError) -> None:

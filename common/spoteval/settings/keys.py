@@ -107,7 +107,7 @@ def values_of(
 
 def refuse_unknown(table: Table) -> None:
     """Raise ShapeError for the first key that nobody knows."""
-    for error in table.unknown():
+    for error in table.unknown().values():
         raise ShapeError(error)
 
 

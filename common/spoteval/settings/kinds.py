@@ -223,7 +223,7 @@ def _money(read_money: Callable[[Table, str], Money], noun: str, *more: str) -> 
 def _pair(table: Table, key: str) -> tuple[int, int]:
     below = table.table(key)
     found = tuple(whole(1).read(below, name) for name in ("preemptions", "episodes"))
-    for error in below.unknown():
+    for error in below.unknown().values():
         raise ShapeError(error)
     assert isinstance(found[0], int)
     assert isinstance(found[1], int)
