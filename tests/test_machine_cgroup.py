@@ -68,6 +68,57 @@ def test_marked_processes_are_told_by_the_whole_entry(tmp_path: Path) -> None:
     assert marked.all_members() == frozenset([1, 2, 4, 6])
 
 
+@dataclass
+class MidExec:
+    """A process in the middle of an exec: so many looks find its environment empty, though it has a program."""
+
+    environ: Path
+    entry: bytes
+    empty_looks: int
+
+    def begin(self, parent: int) -> None:
+        self.environ.parent.mkdir()
+        (self.environ.parent / "exe").touch()
+        (self.environ.parent / "stat").write_text(f"9 (a ) name) S {parent} 9 9 0")
+        self.environ.touch()
+
+    def pause(self, _seconds: float) -> None:
+        self.empty_looks -= 1
+        if self.empty_looks == 0:
+            self.environ.write_bytes(self.entry + b"\0")
+
+
+MEMBER, OTHER = 3, 4
+
+
+@pytest.mark.parametrize(
+    ("empty_looks", "parent", "found"),
+    [
+        (1, OTHER, True),  # its environment is back at the next look
+        (19, OTHER, True),
+        (999, MEMBER, True),  # never back: what a member began is one
+        (999, OTHER, False),
+        (999, 99, False),  # its parent is gone
+    ],
+)
+def test_a_process_in_the_middle_of_an_exec_is_a_member(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    empty_looks: int,
+    parent: int,
+    found: bool,
+) -> None:
+    """Taken for gone, its run would be taken for gone, and resumed beside it."""
+    entry = f"SPOTEVAL_UNIT=/n:{RUN}"
+    environ(tmp_path, MEMBER, entry)
+    environ(tmp_path, OTHER, "A=b")
+    process_9 = MidExec(tmp_path / "9" / "environ", entry.encode(), empty_looks)
+    process_9.begin(parent)
+    monkeypatch.setattr(cgroup, "sleep", process_9.pause)
+    members = frozenset([MEMBER, 9] if found else [MEMBER])
+    assert MarkedProcesses(Path("/n"), tmp_path).members(RUN) == members
+
+
 def test_a_proc_that_cannot_be_listed_is_unreadable(tmp_path: Path) -> None:
     """Not the same as nobody there."""
     assert isinstance(MarkedProcesses(Path("/n"), tmp_path / "none").members(RUN), Unreadable)

@@ -186,7 +186,7 @@ in_motion = "500ms"
 grace = "1s"
 start_window = "7s"
 backoff_max = "2s"
-short_run = "1s"
+short_run = "1s"            # a life of seconds is the demo's weather, not a crash: no loop guard
 
 [grant]                     # a demo's boots live for seconds: the rules for days would end it
 preemptions_before_healthy = "off"

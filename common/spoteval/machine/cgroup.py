@@ -15,6 +15,7 @@ from spoteval.shape import Reading, Unreadable
 MARK = "SPOTEVAL_UNIT"
 SEEN_EMPTY_AGAIN_S = 0.5  # a process between fork and the listing is missed once, not twice
 _LOOK_EVERY_S = 0.05
+_LOOKS, _LOOK_AGAIN_S = 20, 0.002
 
 
 class Members(Protocol):
@@ -67,20 +68,29 @@ class MarkedProcesses:
         return frozenset(int(name) for name in names if name.isdigit() and self._has(name, wanted))
 
     def _has(self, pid: str, wanted: bytes) -> bool:
-        """Other users' processes cannot be read, and are not ours; a zombie's environment is empty."""
+        """Other users' processes cannot be read, and are not ours; a zombie's environment is empty.
+
+        One without environment, and not a zombie, is what its parent is: as it would be with control groups.
+        """
         try:
-            return wanted in b"\0" + self._environ(pid)
+            if found := self._environ(pid):
+                return wanted in b"\0" + found
+            parent = process.parent(int(pid), self.proc) if self._has_program(pid) else 0
+            return not isinstance(parent, Unreadable) and self._has(str(parent), wanted)
         except OSError:
             return False
 
     def _environ(self, pid: str) -> bytes:
         """In the middle of an exec the environment reads as empty for a moment: such a process is looked at again."""
-        for _ in range(20):
+        for _ in range(_LOOKS):
             found = (self.proc / pid / "environ").read_bytes()
-            if found or not (self.proc / pid / "exe").exists():
+            if found or not self._has_program(pid):
                 return found
-            sleep(0.002)
+            sleep(_LOOK_AGAIN_S)
         return found
+
+    def _has_program(self, pid: str) -> bool:
+        return (self.proc / pid / "exe").exists()
 
 
 def members_here(environ: Mapping[str, str] = os.environ) -> Members:

@@ -182,6 +182,12 @@ def signal_ignored(pid: int, signum: int, proc: Path = _PROC) -> Reading[bool]:
     return Unreadable(f"process {pid}: no SigIgn in its status")
 
 
+def parent(pid: int, proc: Path = Path("/proc")) -> Reading[int]:
+    """Who started the process, 1 or a subreaper where that one is gone; 0 for pid 1 and the kernel's own."""
+    fields = _stat_fields(pid, proc)
+    return fields if isinstance(fields, Unreadable) else int(fields[1])
+
+
 def _stat_fields(pid: int, proc: Path) -> Reading[list[str]]:
     """The fields of /proc/PID/stat after the command's name, which may itself hold blanks and brackets."""
     try:
