@@ -17,7 +17,10 @@ HISTORIES = (
     "a_run_over_with_both_enders_dead",
     "ensure_stopped_during_a_store_outage",
 )
-COMPLAINTS = (1, 2, 3, 4, 8, 9, 12, 14, 16, 17, 18, 19, 21, 23, 24, 25, 32, 33, 34, 71, 72, 74, 76)
+COMPLAINTS = (
+    *("1", "2", "3", "4", "8", "9", "12", "14", "16", "17", "18", "19", "21", "23", "24", "25"),
+    *("32", "33", "34", "71", "72", "74", "76"),
+)
 
 
 def histories(stage: Stage) -> Iterator[Line]:
@@ -50,32 +53,6 @@ def per_row(found: list[Case]) -> Counter[int]:
     """Cases of each row, by the number in the test's name."""
     numbers = (re.match(r"test_row_(\d+)_", case.test) for case in found)
     return Counter(int(number[1]) for number in numbers if number is not None)
-
-
-def complaints(stage: Stage) -> Iterator[Line]:
-    """A line for each complaint, by the number in the name of its tests."""
-    found = cases(stage, "test_complaint_")
-    for number in COMPLAINTS:
-        yield complaint(number, found)
-
-
-def complaint(number: int, found: list[Case]) -> Line:
-    """ok when there is a test of that number and all of its cases pass."""
-    own = [case for case in found if re.match(rf"test_complaint_0*{number}_", case.test)]
-    if not own:
-        return short(f"complaint {number}", "no test is named after it")
-    said = ", ".join(sorted({_sentence(case.test) for case in own}))
-    bad = sorted({case.word for case in own} - {"passed"})
-    return judged(not bad, f"complaint {number}", f"{said}: {bad[0]}" if bad else said)
-
-
-def named(stage: Stage, what: str, prefix: str) -> Iterator[Line]:
-    """One thing that one or more tests of this name show."""
-    yield passed(what, cases(stage, prefix), 1)
-
-
-def _sentence(test: str) -> str:
-    return re.sub(r"^test_complaint_\d+_", "", test).replace("_", " ")
 
 
 def _listed(counts: Counter[int]) -> str:

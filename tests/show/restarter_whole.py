@@ -1,11 +1,13 @@
 """The restarter, whole: it never starts wrongly and never fails to start."""
 
+from show.complaint_lines import complaints
 from show.delay_lines import delay
 from show.lines import Show
 from show.mutation_lines import mutation
+from show.named_lines import named
 from show.program import run
 from show.restarter_bench_lines import bench
-from show.restarter_tests import complaints, histories, named, rows
+from show.restarter_tests import COMPLAINTS, histories, rows
 from show.sim_lines import bugs, sim
 from show.stage import Stage
 
@@ -25,7 +27,7 @@ def shows(stage: Stage) -> list[Show]:
         Show("rows × boundaries", lambda: rows(stage)),
         Show(SLOW, lambda: named(stage, SLOW, "test_one_slow_provider_delays_no_other")),
         Show(SILENT, lambda: named(stage, SILENT, "test_complaint_01_")),
-        Show("complaints", lambda: complaints(stage)),
+        Show("complaints", lambda: complaints(stage, COMPLAINTS)),
         Show("stop → start", lambda: delay(stage)),
         Show("1,000 instances", lambda: bench(stage)),
         Show("mutants", lambda: mutation(stage)),
