@@ -376,6 +376,40 @@ def test_a_lost_memory_waits_one_window(host: Host, damage: bytes | None) -> Non
     assert host.provider.calls == ["start", "start"]
 
 
+def test_a_lost_memory_keeps_its_own_stop(host: Host) -> None:
+    """The stop that it asked for is its own, whoever the provider names; no hold says that a person did it."""
+    host.provider.is_now(State.RUNNING)
+    host.cycle(0)
+    host.place(ensure_stopped=True, stop_after_s=0)
+    assert host.words(60) == ["stop"]
+    host.paths.state.write_bytes(b"\0" * 100)
+    host.restart()
+    asks = host.book.state.stop_asks
+    assert asks is not None
+    assert asks.count == 1
+    release(host.store, "gpu-1", "operator-1", "ana", NOON)
+    host.provider.is_now(State.STOPPED, "user")
+    host.cycle(120)
+    stop = host.book.state.stop
+    assert stop is not None
+    assert (stop.cause, stop.evidence) == ("restarter", "own-stop")
+    assert look(host.store, "gpu-1").standing == ()
+    assert host.book.state.stop_asks is None
+
+
+def test_a_lost_memory_forgets_a_stop_that_is_over(host: Host) -> None:
+    """What it asked for in an earlier life says nothing about the next one."""
+    host.provider.is_now(State.RUNNING)
+    host.cycle(0)
+    host.place(ensure_stopped=True, stop_after_s=0)
+    host.cycle(60)
+    host.provider.is_now(State.STOPPED, "user")
+    host.cycle(120)
+    host.paths.state.unlink()
+    host.restart()
+    assert host.book.state.stop_asks is None
+
+
 def test_a_lost_memory_keeps_holds_and_the_life_that_goes_on(host: Host) -> None:
     """Also of a hold that the store no longer lists; the life is not told twice."""
     host.provider.is_now(State.RUNNING)

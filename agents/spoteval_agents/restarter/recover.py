@@ -20,6 +20,7 @@ from spoteval_agents.restarter.state import (
     Life,
     State,
     Stop,
+    StopAsks,
 )
 from spoteval_agents.restarter.state_parts import maybe_flag, price_from
 from spoteval_agents.restarter.telling import CLEARED
@@ -46,7 +47,21 @@ def _withdrawn(state: State, event: Event, now: Now) -> State:  # noqa: ARG001
 
 def _running(state: State, event: Event, now: Now) -> State:
     life = Life(_moment(event, now), state.price, UNKNOWN_BOOT)
-    return replace(state, failures=0, failing_since=None, failed_at=None, refusal=None, life=life)
+    return replace(
+        state,
+        failures=0,
+        failing_since=None,
+        failed_at=None,
+        refusal=None,
+        stop_asks=None,
+        life=life,
+    )
+
+
+def _stop_asked(state: State, event: Event, now: Now) -> State:
+    """A stop that may still take effect is ours, whatever reason the provider will give for it."""
+    count = Table(event.detail, "stop-asked").whole("stops")
+    return replace(state, stop_asks=StopAsks(_moment(event, now), count))
 
 
 def _stopped(state: State, event: Event, now: Now) -> State:  # noqa: ARG001
@@ -61,7 +76,8 @@ def _stopped(state: State, event: Event, now: Now) -> State:  # noqa: ARG001
         last_start=detail.maybe_moment("last_start"),
     )
     counts = counted(state.counts, stop, short=detail.flag("short", default=False))
-    return replace(state, life=None, stop=stop, spent=detail.number("spent"), counts=counts)
+    spent = detail.number("spent")
+    return replace(state, life=None, stop=stop, stop_asks=None, spent=spent, counts=counts)
 
 
 def _failed(state: State, event: Event, now: Now) -> State:
@@ -125,6 +141,7 @@ _STEPS: Mapping[str, Callable[[State, Event, Now], State]] = {
     "start-asked": _asked,
     "start-withdrawn": _withdrawn,
     "running": _running,
+    "stop-asked": _stop_asked,
     "stopped": _stopped,
     "capacity-failure": _failed,
     "start-refused": _refused,
