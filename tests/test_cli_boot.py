@@ -1,9 +1,11 @@
 """The hidden verbs that agents run as children: fact, settle, server."""
 
 import json
+import socket
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -58,6 +60,29 @@ def test_a_fact_is_a_key_of_this_boot(made: Guest) -> None:
     assert (again.code, again.out) == (0, f"{key}\n")
     assert keys(made) == [key]
     assert json.loads((made.root / "store" / key).read_text()) == {"format": 1, "took_s": 3}
+
+
+def test_booted_says_where_the_machine_is(made: Guest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a stop it may have other addresses; those of the loop are nobody's business."""
+    entries = {
+        "lo": [address(socket.AF_INET, "127.0.0.1"), address(socket.AF_INET6, "::1")],
+        "eth0": [
+            address(socket.AF_INET, "10.0.0.7"),
+            address(socket.AF_INET6, "fe80::1%eth0"),
+            address(socket.AF_PACKET, "02:00:00:00:00:01"),
+        ],
+        "docker0": [],
+    }
+    monkeypatch.setattr("psutil.net_if_addrs", lambda: entries)
+    assert type_on(made, "fact", "put", "booted").code == 0
+    (key,) = keys(made)
+    body = json.loads((made.root / "store" / key).read_text())
+    assert body == {"format": 1, "addresses": {"eth0": ["10.0.0.7", "fe80::1"]}}
+
+
+def address(family: int, text: str) -> SimpleNamespace:
+    """As psutil gives it."""
+    return SimpleNamespace(family=family, address=text)
 
 
 def test_a_boot_without_a_number_puts_no_fact(made: Guest) -> None:

@@ -21,7 +21,7 @@ from spoteval.control.requests import Answer
 from spoteval.control.runcontrol import RUN_UNIT
 from spoteval.control.runfiles import interruptions
 from spoteval.episode import Attempt, Outcome
-from spoteval.files import append_line, encoded, parse_record, read_lines, write_record
+from spoteval.files import append_line, encoded, parse_record, read_lines, touch, write_record
 from spoteval.run import RunPlan, RunRecord
 from spoteval.settlement import Settled
 from spoteval.shape import Reading, Table, Unreadable
@@ -116,7 +116,7 @@ class Ending:
         self.asked.append(" ".join(verb))
         if verb[0] in self.deaf:
             return Unreadable(f"{name}: timeout:{within_s:g}s")
-        self.story.append(name)
+        self.story.append("keep fact" if verb[2].startswith("keep-") else name)
         return Reply(Table({"strength": "proved"}, name))
 
 
@@ -377,7 +377,7 @@ def test_the_kill_switch_stops_it_at_any_stage(ending: Ending, when_s: float) ->
     before = list(ending.story)
     ending.until(1000 + 3600)
     assert not ending.off
-    assert ending.story == before
+    assert [word for word in ending.story if word != "keep fact"] == before
     assert 'decision=kill-switch text="debugging (ana)"' in ending.guest.lines(AGENT)[-1]
     switch.unlink()
     ending.backlog = 0
@@ -471,3 +471,27 @@ def test_events_of_the_end_carry_the_record(ending: Ending) -> None:
     (end, stop) = read_lines(ending.guest.run.events).records
     assert end["detail"] == json.loads(json.dumps(ending.end().record()))
     assert (end["source"], stop["reason"]) == (AGENT, "complete")
+
+
+@pytest.mark.parametrize("active", [True, False])
+def test_the_kill_switch_is_told_hour_by_hour(ending: Ending, active: bool) -> None:
+    """Also where no run is active: the restarter may know of one that is over."""
+    if not active:
+        ending.guest.durable.active.unlink()
+    ending.finish(*KEYS)
+    touch(ending.guest.durable.kill_switch, "ana looks")
+    ending.until(1000 + 3600)
+    body = '--body {"by": "end-handler"}'
+    assert ending.asked == [f"fact put keep-202612010{hour} {body}" for hour in (2, 3)]
+    assert not ending.off
+
+
+def test_what_holds_and_ends_waits_for_no_keep_fact(ending: Ending) -> None:
+    """The switch is taken back: the end goes its way, and no hour is told any more."""
+    touch(ending.guest.durable.kill_switch)
+    ending.finish(*KEYS)
+    ending.until(1000 + 60)
+    ending.guest.durable.kill_switch.unlink()
+    ending.until(1000 + 200)
+    assert ending.off
+    assert ending.story == ["keep fact", "final", "pass", "hold place", "fact put"]

@@ -12,11 +12,12 @@ from crash_points import Crash, CrashPoints
 from hook_world import AtOnce, Guest
 from spoteval.control import enders
 from spoteval.control.busy import show_work
+from spoteval.control.children import Reply
 from spoteval.control.enders import Ender
 from spoteval.control.eventlog import DecisionLog
 from spoteval.control.runcontrol import RUN_UNIT
-from spoteval.files import read_lines, write_record
-from spoteval.shape import Reading, Unreadable
+from spoteval.files import read_lines, touch, write_record
+from spoteval.shape import Reading, Table, Unreadable
 from spoteval_agents.idle_guard.agent import Guard
 from spoteval_agents.idle_guard.decide import Policy
 from spoteval_agents.idle_guard.world import CPU_OVER_S, Probes
@@ -34,6 +35,8 @@ class Idle:
     ticks: int = 1000
     worker: AtOnce = field(default_factory=AtOnce)
     tried: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    """Verbs, besides the hold's."""
 
     def __post_init__(self) -> None:
         self.guard = Guard(
@@ -51,6 +54,7 @@ class Idle:
             log=DecisionLog(None),
             prove=self._prove,
             random=lambda size: b"\xab\x12"[:size],
+            ask=self._ask,
         )
 
     @property
@@ -81,6 +85,10 @@ class Idle:
         found = enders.enders(self.guest.durable.enders)
         assert isinstance(found, tuple)
         return found
+
+    def _ask(self, verb: Sequence[str], within_s: float) -> Reading[Reply]:
+        self.asked.append(" ".join(verb))
+        return Reply(Table({"key": "k"}, "spoteval fact put"))
 
     def _prove(self, places: Sequence[Path], intent: Ender) -> Reading[str]:
         self.tried.append(intent.hold_id)
@@ -286,3 +294,25 @@ def test_a_crash_at_each_write_ends_in_the_same_end(
         assert again.off
         assert len(again.intents()) == 1
         assert again.intents()[0].proved
+
+
+def test_keep_alive_is_told_hour_by_hour(idle: Idle) -> None:
+    """The restarter would stop a machine whose run has been over for two hours."""
+    touch(idle.guest.durable.keep_alive, "ana debugs")
+    idle.until(1000 + 7200)
+    body = '--body {"by": "idle-guard"}'
+    assert idle.asked == [f"fact put keep-202612010{hour} {body}" for hour in (2, 3, 4)]
+    idle.guest.durable.keep_alive.unlink()
+    idle.until(1000 + 7200 + 1100)
+    assert not idle.off
+    idle.until(1000 + 20_000)
+    assert idle.off
+    assert len(idle.asked) == 3
+
+
+def test_without_keep_alive_no_hour_is_told(idle: Idle) -> None:
+    """Work alone keeps nobody from ending it."""
+    for _ in range(3):
+        idle.look(busy=0.5)
+        idle.guest.clock.pause(3600)
+    assert idle.asked == []

@@ -124,16 +124,22 @@ def test_over_counts_from_the_first_look_that_knew() -> None:
 
 
 def test_a_keep_fact_is_fresh_when_it_is_new_here() -> None:
-    """Its own hour does not matter, so that no two clocks are compared."""
+    """Its own hour does not matter, so that no two clocks are compared, and none that is set back hides one."""
     keeps = [Fact(3, "s3", f"keep-{hour}") for hour in ("2026120110", "2026120111")]
     state, _ = after(RUNS, look(State.RUNNING, store=sight(facts=(keeps[0],))), 60)
-    assert state.keep == Keep("3/keep-2026120110", mark(60))
+    assert state.keep == Keep("3/1", mark(60))
     state, _ = after(state, look(State.RUNNING, store=sight(facts=(keeps[0],))), 600)
-    assert state.keep == Keep("3/keep-2026120110", mark(60))
+    assert state.keep == Keep("3/1", mark(60))
     state, _ = after(state, look(State.RUNNING, store=sight(facts=tuple(keeps))), 3600)
-    assert state.keep == Keep("3/keep-2026120111", mark(3600))
+    assert state.keep == Keep("3/2", mark(3600))
     for seen in (look(State.RUNNING), look(State.RUNNING, store=AWAY)):
         assert after(state, seen, 4000)[0].keep == state.keep
+    back = (*keeps, Fact(3, "s3", "keep-1999123123"))
+    state, _ = after(state, look(State.RUNNING, store=sight(facts=back)), 7200)
+    assert state.keep == Keep("3/3", mark(7200))
+    other = (*back, Fact(4, "s4", "keep-2026120112"))
+    state, _ = after(state, look(State.RUNNING, store=sight(facts=other)), 9000)
+    assert state.keep == Keep("4/1", mark(9000))
 
 
 # Silence of the guest
@@ -316,6 +322,17 @@ def test_finished_episodes_are_those_that_were_ever_heard_of() -> None:
     state, _ = after(state, replace(told_more, guest=Guest(3.0, None, None, None)), 180)
     assert state.counts.finished == 57
     assert after(state, look(None, store=AWAY), 240)[0].counts.finished == 57
+
+
+def test_a_boot_of_two_runs_announces_for_neither() -> None:
+    """Else the episodes of the one would lift the rule of the other; its figure comes with the next sign of life."""
+    run = "run-swe-lite-q3-1"
+    facts = (Fact(1, "s1", "run-old-1"), Fact(1, "s1", "finished-100"), Fact(1, "s1", run))
+    state, _ = after(RUNS, look(State.RUNNING, store=sight(facts=facts)), 60)
+    assert state.counts.finished == 0
+    alone = (*facts, Fact(2, "s2", run), Fact(2, "s2", "finished-20"))
+    state, _ = after(RUNS, look(State.RUNNING, store=sight(facts=alone)), 60)
+    assert state.counts.finished == 20
 
 
 def test_a_life_that_others_began_is_priced_by_the_first_price_after() -> None:

@@ -1,7 +1,7 @@
 """What the store is to be told about this boot, in order; posted beside everything else. Pure."""
 
 from spoteval.clock import Now, elapsed_s
-from spoteval.control.facts import run_fact
+from spoteval.control.facts import BOOTED, run_fact
 from spoteval_agents.boot_resume.rows_gate import EPOCH
 from spoteval_agents.boot_resume.seen import Policy, Seen, State
 
@@ -17,7 +17,7 @@ def _open(state: State, seen: Seen) -> list[str]:
     if seen.disk is not None or not seen.numbered:
         return []
     run = seen.active
-    items = ["booted"]
+    items = [BOOTED]
     if run is not None:
         claim = [] if run.claimed or state.forked else [EPOCH]
         items = [*claim, *items, run_fact(run.record.name, run.record.generation)]

@@ -8,6 +8,7 @@ from functools import partial
 from spoteval.clock import Now, elapsed_s
 from spoteval.config.guest import GuestConfig
 from spoteval.control import children, requests, runstop, stopping
+from spoteval.control.children import Ask
 from spoteval.control.enders import Ender, write_intent
 from spoteval.control.ending import COMPLETE, write_end
 from spoteval.control.eventlog import log_event
@@ -15,7 +16,6 @@ from spoteval.control.facts import ended_fact
 from spoteval.control.requests import SOON
 from spoteval.control.runcontrol import Stopped, stop_run
 from spoteval.control.runfiles import read_run
-from spoteval.control.stopping import Ask
 from spoteval.control.worker import Working
 from spoteval.event import Event
 from spoteval.files import touch
@@ -143,10 +143,7 @@ class Hands:
         return partial(self._child, verb, SETTLE_CHILD_S)
 
     def _child(self, verb: Sequence[str], within_s: float) -> Reading[str]:
-        reply = self.ask(verb, within_s)
-        if isinstance(reply, Unreadable):
-            return reply
-        return Unreadable(f"{verb[0]}: refused: {reply.said}") if reply.refused else "done"
+        return children.done(self.ask(verb, within_s))
 
     def _stop(self, disk: DurablePaths, run: str, reason: str) -> Reading[str]:
         """By its own stop path. Of a complete run nothing is cut; else it is marked, as a person's stop is."""

@@ -9,6 +9,7 @@ from spoteval.control import requests
 from spoteval.control.busy import show_work
 from spoteval.control.eventlog import DecisionLog, tell
 from spoteval.control.guest import decisions_of, serve
+from spoteval.control.keeping import Keeping
 from spoteval.control.requests import Answer
 from spoteval.control.worker import Worker
 from spoteval.decision import Decision
@@ -37,12 +38,17 @@ class Handler:
     hands: Hands
     log: DecisionLog
     state: State = field(default_factory=State)
+    keeping: Keeping = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.keeping = Keeping(AGENT, self.hands.worker, self.hands.ask)
 
     def cycle(self, now: Now) -> float:
         """Look, decide, act once; returns the seconds until the next look."""
         disk = self.probes.disk()
         self.state = observe(self.state, self._replies(), self._answer(disk), now)
         seen = self.probes.look(disk, self.hands.worker.busy())
+        self.keeping.cycle(seen.kill_switch is not None, now)
         plan = decide(seen, self.state, self.policy, now)
         if isinstance(disk, Unreadable):
             self.log.path = None

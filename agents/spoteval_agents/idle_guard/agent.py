@@ -8,10 +8,12 @@ from pathlib import Path
 
 from spoteval.clock import Now, read_now
 from spoteval.config.guest import GuestConfig
-from spoteval.control import stopping
+from spoteval.control import children, stopping
+from spoteval.control.children import Ask
 from spoteval.control.enders import Ender
 from spoteval.control.eventlog import DecisionLog, log_event, tell
 from spoteval.control.guest import decisions_of, events_of, serve
+from spoteval.control.keeping import Keeping
 from spoteval.control.worker import Worker, Working
 from spoteval.decision import Decision
 from spoteval.event import NEEDS_YOU, Event
@@ -49,9 +51,14 @@ class Guard:
     log: DecisionLog
     prove: Prove = stopping.prove_hold
     random: Callable[[int], bytes] = os.urandom
+    ask: Ask = children.ask
     state: State = field(default_factory=State)
+    keeping: Keeping = field(init=False)
     failed: str | None = field(default=None, init=False)
     _told: set[str] = field(default_factory=set, init=False)
+
+    def __post_init__(self) -> None:
+        self.keeping = Keeping(AGENT, self.worker, self.ask)
 
     def cycle(self, now: Now) -> float:
         """Look, decide, act once; returns the seconds until the next look."""
@@ -60,6 +67,7 @@ class Guard:
             self.failed = said.why if isinstance(said, Unreadable) else None
         disk = self.probes.disk()
         seen = self.probes.look(disk, now, self.worker.busy(), self.failed)
+        self.keeping.cycle(seen.keep_alive is not None, now)
         self.state = observe(self.state, seen, self.policy, now)
         decision = decide(self.state, seen, self.policy, now)
         self.log.path = None if isinstance(disk, Unreadable) else decisions_of(disk, AGENT)

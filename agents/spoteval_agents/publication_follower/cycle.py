@@ -4,6 +4,7 @@ from contextlib import suppress
 
 from spoteval.clock import Now, elapsed_s
 from spoteval.control import requests
+from spoteval.control.boot import Boot, recorded_boot
 from spoteval.control.disk import prove
 from spoteval.control.eventlog import log_event
 from spoteval.control.requests import Answer, Request
@@ -131,11 +132,14 @@ def _tell(world: World, memory: Memory, job: Job, outcome: Outcome) -> None:
 
 
 def _beat(world: World, memory: Memory, disk: DurablePaths, job: Job) -> None:
-    """A heartbeat is no part of the pass; where it fails, the next one is due at once."""
+    """A heartbeat is no part of the pass, nor is the fact that enough is finished; what fails is due at once."""
     heart = memory.heart(disk, world.config.instance, world.session)
     beat = beat_of(job.target.paths, job.survey, world.session)
+    boot = recorded_boot(disk)
     with suppress(StoreError, OSError):
         heart.beat(world.store, beat, world.clock())
+        if isinstance(boot, Boot) and boot.session == world.session:
+            memory.milestone.reach(world.store, job.record, beat.finished, boot)
 
 
 def _reply(disk: DurablePaths, asked: tuple[Request, ...], answer: Answer | None, now: Now) -> None:

@@ -9,6 +9,7 @@ from spoteval.decision import HOUR_S, Decision
 from spoteval.paths import DurablePaths
 from spoteval_agents.publication_follower.heartbeat import Heart
 from spoteval_agents.publication_follower.journal import Journal
+from spoteval_agents.publication_follower.milestone import Milestone
 from spoteval_agents.publication_follower.work import Ident, Outcome
 
 SETTLED_NS = 2_000_000_000
@@ -31,6 +32,7 @@ class Memory:
     failed: frozenset[str] = frozenset()
     failing_since: Mark | None = None
     called: bool = False
+    milestone: Milestone = field(default_factory=Milestone)
     _journal: Journal | None = None
     _heart: Heart | None = None
     _said: tuple[str, str | None] | None = None

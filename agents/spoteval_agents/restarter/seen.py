@@ -1,12 +1,13 @@
 """What one look at one instance brought: each part a reading, because unknown is not false."""
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
 from spoteval.clock import Mark
 from spoteval.hold import Hold
 from spoteval.provider.contract import Observation, Price, State
-from spoteval.publication.listing import InstanceListing
+from spoteval.publication.listing import RUN_FACT, Fact, InstanceListing
 from spoteval.shape import Reading, Unreadable
 from spoteval_agents.restarter.state import Assignment
 
@@ -41,21 +42,25 @@ class StoreSight:
 
     @cached_property
     def finished(self) -> int:
-        """The greatest number of finished episodes that a boot of this run announced."""
-        boots = [fact.seq for fact in self.listing.facts if self._assigns(fact.name)]
-        first = min(boots, default=0)
-        found = (_threshold(fact.name) for fact in self.listing.facts if fact.seq >= first)
-        return max((number for number in found if number is not None), default=0)
+        """The greatest number of finished episodes that a boot of this run announced.
 
-    def _assigns(self, name: str) -> bool:
-        return self.run is not None and name.startswith(f"run-{self.run.run}-")
+        A boot in which another run was assigned as well does not say which of them it speaks of.
+        """
+        assigning = [(fact.seq, match[1]) for fact in self.listing.facts if (match := _run(fact))]
+        run = self.run.run if self.run is not None else None
+        first = min((seq for seq, name in assigning if name == run), default=0)
+        shared = {seq for seq, name in assigning if name != run}
+        own = (fact for fact in self.listing.facts if fact.seq >= first and fact.seq not in shared)
+        found = (_threshold(fact.name) for fact in own)
+        return max((number for number in found if number is not None), default=0)
 
     @cached_property
     def newest_keep(self) -> str | None:
-        """The newest fact that somebody keeps the instance on, hour by hour; with its boot."""
-        found = ((fact.seq, fact.name) for fact in self.listing.facts if _is_keep(fact.name))
-        newest = max(found, default=None)
-        return f"{newest[0]}/{newest[1]}" if newest is not None else None
+        """The newest boot that something keeps on, and in how many hours: their names follow a clock that may be
+        set back."""
+        boots = [fact.seq for fact in self.listing.facts if _is_keep(fact.name)]
+        newest = max(boots, default=None)
+        return f"{newest}/{boots.count(newest)}" if newest is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,10 @@ class Seen:
     def word(self) -> str:
         """The provider's state as it stands in a line."""
         return "UNKNOWN" if isinstance(self.provider, Unreadable) else self.provider.state.value
+
+
+def _run(fact: Fact) -> re.Match[str] | None:
+    return RUN_FACT.fullmatch(fact.name)
 
 
 def _is_keep(name: str) -> bool:

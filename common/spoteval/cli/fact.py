@@ -11,8 +11,9 @@ from spoteval.cli.output import json_option, say, say_json
 from spoteval.clock import read_now
 from spoteval.control.boot import Boot, this_boot
 from spoteval.control.epochs import Claimant, Forked, claim
-from spoteval.control.facts import put_fact
+from spoteval.control.facts import BOOTED, put_fact
 from spoteval.control.refused import Refused
+from spoteval.machine.addresses import addresses
 from spoteval.machine.session import this_session
 from spoteval.paths import DurablePaths
 from spoteval.publication.keys import fact_key
@@ -29,11 +30,14 @@ def fact() -> None:
 @click.option("--body", default="{}", help="A JSON object that belongs to the fact.")
 @json_option
 def put(name: str, body: str, as_json: bool) -> None:
-    """Put one fact of this boot into the store; putting it again changes nothing."""
+    """Put one fact of this boot into the store; putting it again changes nothing. `booted` says where it is."""
     host = this_host("")
     config = guest_of(host)
     boot = _boot(host, disk_of(config))
-    put_fact(store_of(host), config.instance, boot.seq, boot.session, name, _object(body))
+    said = dict(_object(body))
+    if name == BOOTED:
+        said.setdefault("addresses", addresses())
+    put_fact(store_of(host), config.instance, boot.seq, boot.session, name, said)
     key = fact_key(config.instance, boot.seq, boot.session, name)
     say_json({"key": key}) if as_json else say(key)
 

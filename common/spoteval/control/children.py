@@ -12,6 +12,7 @@ PROGRAM = "spoteval"
 REFUSED = 3
 
 Run = Callable[[Sequence[str], float], Finished]
+Ask = Callable[[Sequence[str], float], "Reading[Reply]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,13 @@ def ask(verb: Sequence[str], within_s: float, run: Run = process.run) -> Reading
     if body is None:
         return Unreadable(f"{name}: exit 0 without a JSON object")
     return Reply(Table(body, name), said=_last_line(done.err))
+
+
+def done(reply: Reading[Reply]) -> Reading[str]:
+    """Whether it was done; a refusal is a failure like others."""
+    if isinstance(reply, Unreadable):
+        return reply
+    return Unreadable(f"{reply.body.place}: refused: {reply.said}") if reply.refused else "done"
 
 
 def begin(verb: Sequence[str]) -> Reading[Child]:

@@ -1,17 +1,15 @@
 """What idle-guard and end-handler do alike: an intent on the disk, its hold proved by a child."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from spoteval.clock import Now, read_now
 from spoteval.control import children, enders
-from spoteval.control.children import Reply
+from spoteval.control.children import Ask
 from spoteval.control.enders import Ender
 from spoteval.shape import Reading, ShapeError, Unreadable
 
 HOLD_CHILD_S = 60.0
-
-Ask = Callable[[Sequence[str], float], Reading[Reply]]
 
 
 def hold_id(kind: str, now: Now, random: bytes) -> str:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from spoteval.publication.keys import instance_prefix, original
 
 _BOOT = re.compile(r"(\d+)-([^/]+)")
-_RUN = re.compile(r"run-(.+)-(\d+)")
+RUN_FACT = re.compile(r"run-(.+)-(\d+)")
+"""The fact that assigns a run: its name, and the generation of its record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,9 @@ class InstanceListing:
 
         Within one boot, a run that is not over goes before one that is: names have no other order.
         """
-        found = [(fact.seq, match) for fact in self.facts if (match := _RUN.fullmatch(fact.name))]
+        found = [
+            (fact.seq, match) for fact in self.facts if (match := RUN_FACT.fullmatch(fact.name))
+        ]
         if not found:
             return None
         newest = max(seq for seq, _ in found)
