@@ -75,7 +75,22 @@ def test_the_steps_come_in_their_order_each_recorded(guest: Guest) -> None:
     ]
     assert names(guest) == wanted
     steps = read_lines(guest.run.interruptions / ID / STEPS).records
-    assert [step["step"] for step in steps] == wanted
+    assert [step["step"] for step in steps] == wanted[: wanted.index("close")]
+
+
+@pytest.mark.parametrize("more", ["nothing", "withdrawn", "expired", "signal"])
+def test_nothing_is_appended_once_it_is_closed(guest: Guest, more: str) -> None:
+    """The follower takes the steps of a closed interruption for whole, whatever becomes of the notice."""
+    guest.announce()
+    hook = guest.hook()
+    guest.cycle(hook)
+    before = files(guest.run.interruptions)
+    if more == "withdrawn":
+        guest.notice = None
+    elif more == "expired":
+        guest.clock.at_s += 360
+    guest.cycle(hook, terminated=more == "signal")
+    assert files(guest.run.interruptions) == before
 
 
 def test_a_notice_is_told_to_the_store_and_the_machine_is_waited_for(guest: Guest) -> None:

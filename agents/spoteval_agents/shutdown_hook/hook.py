@@ -167,7 +167,7 @@ class Hook:
             opened = Opened(
                 current.id, target.run, self.session, current.at, NOTICE, notice=current.notice
             )
-            work = Work(self.world, target, opened)
+            work = Work(self.world, target, opened, recording=not current.done)
             if not current.done:
                 work.close(PREEMPTED)
             work.do("event", LINE_WITHIN_S, lambda _: work.tell("notice-expired", None))

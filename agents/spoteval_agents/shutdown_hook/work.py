@@ -17,6 +17,7 @@ from spoteval_agents.shutdown_hook.decide import AGENT, Outcome
 from spoteval_agents.shutdown_hook.target import Target
 
 MARKER_WITHIN_S, RECORD_WITHIN_S = 0.2, 0.3
+CLOSE = "close"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +76,11 @@ class Work:
         run_steps([Step(name, within_s, act)], self._told)
 
     def close(self, cause: str) -> None:
-        """Write how it ended; the run's events tell of it unless it was none."""
-        self.do("close", RECORD_WITHIN_S, partial(self._close, cause))
+        """Write how it ended; the run's events tell of it unless it was none.
+
+        Nothing is appended beside a closing record: once it is there, the follower publishes the steps as they are.
+        """
+        self.do(CLOSE, RECORD_WITHIN_S, partial(self._close, cause))
         if cause != NOT_AN_INTERRUPTION:
             self.do("event", RECORD_WITHIN_S, lambda _: self.tell("interrupted", cause))
 
@@ -131,6 +135,8 @@ class Work:
         """Keep the result, in a bounded step of its own: a disk that hangs costs one of them, not one a step."""
         if result.name == "marker":
             self.marker_ms = 1000 * self.elapsed_s() if result.ok else None
+        if result.name == CLOSE and result.ok:
+            self.recording = False
         self.world.say(result)
         folder = self.folder
         if folder is not None and self.recording:

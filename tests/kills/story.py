@@ -1,0 +1,116 @@
+"""The two stories in which agents are killed: a run that is cut once and ends, and a machine that nobody uses."""
+
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from drills.box import RUN, Box
+from kills.end import End, end_of
+from spoteval.control.runfiles import interruptions
+from spoteval.publication.keys import manifest_key
+
+HERE = Path(__file__).parent
+WINDOW_S = 12.0
+WITHIN_S = 40.0
+"""Longer than any rest between two attempts of an agent: what has not come by then does not come."""
+_RUN = """\
+[run]
+harness = "directory"
+executable = "{python}"
+args = ["{program}", "{cut_once}"]
+directory = "{root}"
+settlement = "fresh_budget"
+[run.env]
+SPOTEVAL_WITNESS = "{witness}"
+[idle]
+after = "5min"
+every = "500ms"
+[end]
+on_complete = "power-off"
+"""
+_IDLE = '[idle]\nafter = "1s"\nevery = "500ms"\ncpu_above = "100%"\nio_above = "100GB/s"\n'
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """How a story ended, and how many points each unit passed."""
+
+    end: End
+    points: Mapping[str, int]
+    was_killed: bool
+
+
+def cut_once(root: Path, kill: tuple[str, int] | None) -> Played:
+    """A run begins, the machine is taken with a notice, comes back, and the run ends."""
+    box = Box(root)
+    mark = box.root / "cut-once"
+    box.root.mkdir(parents=True)
+    names = {"python": sys.executable, "program": HERE / "program.py", "cut_once": mark}
+    more = _RUN.format(**names, root=box.root, witness=box.paths.witness)
+
+    def story() -> None:
+        box.switch_on()
+        box.begin()
+        box.until(lambda: _witnessed(box, "begin two"), WITHIN_S, "the long episode to begin")
+        box.until(lambda: _published(box, "one"), WITHIN_S, "the first episode in the store")
+        box.notice(WINDOW_S)
+        box.until(lambda: _closed(box), WINDOW_S, "the interruption to be closed")
+        box.plug()
+        mark.touch()
+        box.switch_on()
+        _off(box)
+
+    return _played(box, more, story, kill)
+
+
+def idle(root: Path, kill: tuple[str, int] | None) -> Played:
+    """A machine comes up, has nothing to do, and goes off."""
+    box = Box(root)
+    box.root.mkdir(parents=True)
+
+    def story() -> None:
+        box.switch_on()
+        _off(box)
+
+    return _played(box, _IDLE, story, kill)
+
+
+STORIES: Mapping[str, Callable[[Path, tuple[str, int] | None], Played]] = {
+    "cut-once": cut_once,
+    "idle": idle,
+}
+
+
+def _played(box: Box, more: str, story: Callable[[], None], kill: tuple[str, int] | None) -> Played:
+    box.lay(WINDOW_S, more, {})
+    inject = box.root / "inject"
+    inject.mkdir()
+    shutil.copy(HERE / "sitecustomize.py", inject)
+    (inject / "kill").write_text("" if kill is None else f"spoteval-{kill[0]} {kill[1]}")
+    with box.living(PYTHONPATH=str(inject)):
+        story()
+    points = {
+        path.stem.removeprefix("spoteval-"): path.stat().st_size // 256
+        for path in inject.glob("*.trace")
+    }
+    return Played(end_of(box), points, kill is not None and points.get(kill[0], 0) >= kill[1])
+
+
+def _off(box: Box) -> None:
+    box.until(lambda: box.state == "STOPPED", WITHIN_S, "the machine to go off by itself")
+
+
+def _witnessed(box: Box, line: str) -> bool:
+    path = box.paths.witness
+    return path.exists() and line in path.read_text()
+
+
+def _published(box: Box, key: str) -> bool:
+    key = manifest_key(RUN, key, 1)
+    return (box.paths.store / key).exists()
+
+
+def _closed(box: Box) -> bool:
+    return any(item.closed is not None for item in interruptions(box.run).values())
