@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from spoteval.clock import Now
 from spoteval.decision import Decision
@@ -55,11 +56,8 @@ def _id(decision: Decision, policy: Policy, now: Now) -> str:
     return f"{kind}-{now.wall:%Y%m%dT%H%M%S}-{mark:04x}"
 
 
-def _counts(**changes: int) -> Reset:
-    def anew(state: State, now: Now) -> State:  # noqa: ARG001 - one signature for all
-        return replace(state, counts=replace(state.counts, **changes))
-
-    return anew
+def _counts(state: State, now: Now, **changes: int) -> State:  # noqa: ARG001 - one signature for all
+    return replace(state, counts=replace(state.counts, **changes))
 
 
 def _failed_starts(state: State, now: Now) -> State:  # noqa: ARG001
@@ -74,11 +72,8 @@ def _starts(state: State, now: Now) -> State:  # noqa: ARG001
     return replace(state, counts=replace(state.counts, starts_from=state.starts))
 
 
-def _waived(rule: str) -> Reset:
-    def anew(state: State, now: Now) -> State:  # noqa: ARG001
-        return replace(state, waived=tuple(sorted({*state.waived, rule})))
-
-    return anew
+def _waived(state: State, now: Now, rule: str) -> State:  # noqa: ARG001
+    return replace(state, waived=tuple(sorted({*state.waived, rule})))
 
 
 def _over(state: State, now: Now) -> State:
@@ -95,15 +90,15 @@ def _silent(state: State, now: Now) -> State:  # noqa: ARG001
 
 _RESETS: Mapping[str, Reset] = {
     f"{RULE}-failed_starts": _failed_starts,
-    f"{RULE}-preemptions_before_healthy": _counts(unhealthy=0),
-    f"{RULE}-preemptions_before_episodes": _counts(interrupted=0),
-    f"{RULE}-no_facts": _counts(faceless=0),
+    f"{RULE}-preemptions_before_healthy": partial(_counts, unhealthy=0),
+    f"{RULE}-preemptions_before_episodes": partial(_counts, interrupted=0),
+    f"{RULE}-no_facts": partial(_counts, faceless=0),
     f"{RULE}-spend": _spend,
     f"{RULE}-starts": _starts,
-    **{f"{RULE}-{rule}": _waived(rule) for rule in sorted(FIXED)},
-    "loop-guard": _counts(short_runs=0),
+    **{f"{RULE}-{rule}": partial(_waived, rule=rule) for rule in sorted(FIXED)},
+    "loop-guard": partial(_counts, short_runs=0),
     "gone": _gone,
-    "unrestartable": _counts(unrestartable=0),
+    "unrestartable": partial(_counts, unrestartable=0),
     "over-running": _over,
     "silent": _silent,
 }

@@ -48,19 +48,18 @@ def see_window(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
     still = ask.still + 1 if ask.refused is not None and seen.understood.state in OFF else 0
     closed = replace(state, ask=None)
     if ask.refused is not None and still >= REFUSED_POLLS:
-        return _refused(closed, ask, policy, now)
+        return _refused(closed, ask, ask.refused, policy, now)
     if since_s(ask.at, now) < policy.poll.start_window_s:
         return (replace(state, ask=replace(ask, still=still)) if still != ask.still else state), ()
     if ask.recovered:
         return closed, ()
     if ask.refused is not None:
-        return _refused(closed, ask, policy, now)
+        return _refused(closed, ask, ask.refused, policy, now)
     return _failed(closed, ask, seen, policy, now)
 
 
-def _refused(state: State, ask: Ask, policy: Policy, now: Now) -> Step:
+def _refused(state: State, ask: Ask, kind: str, policy: Policy, now: Now) -> Step:
     """It counts as a failed start, and its clock goes on; the backoff does not move."""
-    kind = ask.refused if ask.refused is not None else "unknown"
     after = replace(
         state, failing_since=_failing_since(state, ask), refusal=Refusal(now.mark, kind)
     )
