@@ -150,7 +150,7 @@ def test_the_examples_name_nearly_every_key(role: str, text: str) -> None:
         == {
             "guest": [
                 *("shutdown.stop", "shutdown.salvage", "shutdown.final_pass"),
-                *("run.max_attempts", "idle.every"),
+                *("run.max_attempts", "idle.every", "idle.gpu"),
             ],
             "restarter": ["host.holds", "instance.deadline"],
         }[role]

@@ -3,99 +3,20 @@
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from crash_points import Crash, CrashPoints
-from hook_world import AtOnce, Guest
+from hook_world import Guest
+from idle_world import AGENT, Idle
 from spoteval.control import enders
 from spoteval.control.busy import show_work
-from spoteval.control.children import Reply
 from spoteval.control.enders import Ender
-from spoteval.control.eventlog import DecisionLog
 from spoteval.control.runcontrol import RUN_UNIT
-from spoteval.files import read_lines, touch, write_record
-from spoteval.shape import Reading, Table, Unreadable
-from spoteval_agents.idle_guard.agent import Guard
-from spoteval_agents.idle_guard.decide import Policy
-from spoteval_agents.idle_guard.world import CPU_OVER_S, Probes
-
-AGENT = "idle-guard"
-
-
-@dataclass
-class Idle:
-    """An idle machine under an idle guard, and what became of it."""
-
-    guest: Guest
-    session: str = "5e55"
-    proof: Reading[str] = "proved"
-    ticks: int = 1000
-    worker: AtOnce = field(default_factory=AtOnce)
-    tried: list[str] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
-    """Verbs, besides the hold's."""
-
-    def __post_init__(self) -> None:
-        self.guard = Guard(
-            config=self.guest.config,
-            host=self.guest.host,
-            policy=Policy(after_s=1200.0, cpu_above=0.10, every_s=60.0),
-            probes=Probes(
-                self.guest.config,
-                self.guest.host,
-                self.session,
-                self.guest.units,
-                self.guest.root / "stat",
-            ),
-            worker=self.worker,
-            log=DecisionLog(None),
-            prove=self._prove,
-            random=lambda size: b"\xab\x12"[:size],
-            ask=self._ask,
-        )
-
-    @property
-    def off(self) -> bool:
-        """Whether the machine was asked to power off."""
-        return self.guest.host.poweroff.exists()
-
-    def look(self, busy: float = 0.0) -> float:
-        """One cycle after the processors worked that much."""
-        self.ticks += 1000
-        work = round(1000 * busy)
-        (self.guest.root / "stat").write_text(f"cpu {work} 0 0 {self.ticks} 0 0 0 0\n")
-        return self.guard.cycle(self.guest.clock())
-
-    def until(self, seconds: float) -> None:
-        """Cycles until then, as long apart as the guard wants; at least 10 s, over which the share is taken."""
-        while self.guest.clock.at_s < seconds and not self.off:
-            pause_s = self.look()
-            self.guest.clock.pause(max(CPU_OVER_S, pause_s))
-
-    def kinds(self) -> list[str]:
-        """The events, with the run or without."""
-        logs = (self.guest.run.events, self.guest.durable.root / "events.jsonl")
-        return [str(record["kind"]) for log in logs for record in read_lines(log).records]
-
-    def intents(self) -> tuple[Ender, ...]:
-        """The intents on the disk."""
-        found = enders.enders(self.guest.durable.enders)
-        assert isinstance(found, tuple)
-        return found
-
-    def _ask(self, verb: Sequence[str], within_s: float) -> Reading[Reply]:
-        self.asked.append(" ".join(verb))
-        return Reply(Table({"key": "k"}, "spoteval fact put"))
-
-    def _prove(self, places: Sequence[Path], intent: Ender) -> Reading[str]:
-        self.tried.append(intent.hold_id)
-        if not isinstance(self.proof, Unreadable):
-            place = next(place for place in places if (place / f"{intent.name}.json").exists())
-            enders.mark_proved(place, intent.name, {"by": AGENT})
-        return self.proof
+from spoteval.files import touch, write_record
+from spoteval.shape import Reading, Unreadable
+from spoteval_agents.idle_guard.samples import OVER_S
 
 
 @pytest.fixture
@@ -145,9 +66,9 @@ def test_work_of_the_processors_starts_the_time_anew(idle: Idle) -> None:
 def test_a_share_is_taken_over_ten_seconds(idle: Idle) -> None:
     """What a child of ours takes within one of them is no use of the machine."""
     idle.look()
-    idle.guest.clock.pause(CPU_OVER_S)
+    idle.guest.clock.pause(OVER_S)
     idle.look()
-    idle.guest.clock.pause(CPU_OVER_S - 0.1)
+    idle.guest.clock.pause(OVER_S - 0.1)
     idle.look(busy=1.0)
     idle.guest.clock.pause(0.1)
     idle.look()
@@ -197,7 +118,7 @@ def test_a_boot_resume_with_nothing_to_bring_back_keeps_nothing_on(idle: Idle, w
     while guest.clock.at_s < 1000 + 1500 and not idle.off:
         show_work(guest.durable, "boot-resume", "5e55")
         touched(guest, guest.durable.busy / "boot-resume")
-        guest.clock.pause(max(CPU_OVER_S, idle.look()))
+        guest.clock.pause(max(OVER_S, idle.look()))
     assert idle.off
 
 
@@ -255,7 +176,7 @@ def test_use_after_the_proof_is_seen_by_one_more_look(idle: Idle) -> None:
     assert (intent.proved, intent.withdrawn) == (True, True)
     assert idle.kinds() == ["idle-intent", "needs_you"]
     idle.guest.durable.keep_alive.unlink()
-    idle.guard.prove = idle._prove
+    idle.guard.prove = idle.proves
     idle.until(1000 + 4000)
     assert idle.off
     assert [item.name for item in idle.intents()] == ["5e55", "5e55-002"]

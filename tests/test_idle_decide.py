@@ -8,7 +8,9 @@ import pytest
 from spoteval.clock import Mark, Now
 from spoteval.control.enders import HOLD_WITHIN_S, Ender
 from spoteval.shape import Reading, Unreadable
-from spoteval_agents.idle_guard.decide import Policy, Seen, State, decide, observe, uses
+from spoteval_agents.idle_guard.decide import decide, observe
+from spoteval_agents.idle_guard.seen import Keep, Policy, Seen, State
+from spoteval_agents.idle_guard.uses import uses
 
 WALL = datetime(2026, 12, 1, 3, tzinfo=UTC)
 NOW = Now(WALL, 5000.0, "boot-1")
@@ -66,7 +68,7 @@ def test_whatever_uses_the_machine_is_named(seen: Seen, because: str) -> None:
 )
 def test_keep_alive_is_shown_with_its_text(text: str, shown: str) -> None:
     """A bare touch is one too."""
-    assert sentence(replace(QUIET, keep_alive=text)) == (
+    assert sentence(replace(QUIET, keep_alive=Keep(text))) == (
         f"agent=idle-guard decision=active because=keep-alive idle_s=0 keep_alive={shown}"
     )
 
@@ -110,7 +112,7 @@ def test_before_the_processors_are_known_nothing_is_decided(intents: tuple[Ender
     seen = replace(QUIET, cpu=None, intents=intents)
     assert sentence(seen) == (
         "agent=idle-guard decision=look keep_alive=none "
-        'why="how busy the processors are is not known yet"'
+        'why="nobody knows yet how busy the machine is"'
     )
     assert observe(State(), seen, POLICY, NOW) == State()
     assert "decision=active" in sentence(replace(seen, members=1, intents=()))

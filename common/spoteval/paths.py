@@ -188,6 +188,11 @@ class DurablePaths:
         """The follower's journal."""
         return self.root / "publication"
 
+    @property
+    def publication_progress(self) -> Path:
+        """How much is waiting, and when the store last took something."""
+        return self.publication / "progress.json"
+
     def run(self, name: str) -> RunPaths:
         """One run's directory."""
         return RunPaths(self.runs / name)

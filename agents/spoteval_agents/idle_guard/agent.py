@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from spoteval.clock import Now, read_now
@@ -24,16 +24,13 @@ from spoteval.machine.session import this_session
 from spoteval.machine.systemd import Notifier
 from spoteval.paths import DurablePaths, HostPaths
 from spoteval.shape import Reading, Unreadable
-from spoteval_agents.idle_guard.decide import (
-    AGENT,
-    SOON_S,
-    Policy,
-    State,
-    decide,
-    observe,
-    own_intent,
-)
-from spoteval_agents.idle_guard.world import CPU_OVER_S, Probes
+from spoteval_agents.idle_guard.decide import SOON_S, decide, observe, own_intent
+from spoteval_agents.idle_guard.eyes import AGAIN_S, Eyes, eyes_of
+from spoteval_agents.idle_guard.reports import reports
+from spoteval_agents.idle_guard.samples import OVER_S
+from spoteval_agents.idle_guard.seen import AGENT, Policy, Seen, State
+from spoteval_agents.idle_guard.uses import found
+from spoteval_agents.idle_guard.world import Probes
 
 HOLD, RETRY_S = "hold", 5.0
 Prove = Callable[[tuple[Path, ...], Ender], Reading[str]]
@@ -48,6 +45,7 @@ class Guard:
     policy: Policy
     probes: Probes
     worker: Working
+    eyes: Eyes
     log: DecisionLog
     prove: Prove = stopping.prove_hold
     random: Callable[[int], bytes] = os.urandom
@@ -56,6 +54,8 @@ class Guard:
     keeping: Keeping = field(init=False)
     failed: str | None = field(default=None, init=False)
     _told: set[str] = field(default_factory=set, init=False)
+    _reported: set[str] = field(default_factory=set, init=False)
+    _unread: frozenset[str] = field(default=frozenset(), init=False)
 
     def __post_init__(self) -> None:
         self.keeping = Keeping(AGENT, self.worker, self.ask)
@@ -66,14 +66,39 @@ class Guard:
         if said is not None:
             self.failed = said.why if isinstance(said, Unreadable) else None
         disk = self.probes.disk()
-        seen = self.probes.look(disk, now, self.worker.busy(), self.failed)
+        seen = self._look(disk, now)
         self.keeping.cycle(seen.keep_alive is not None, now)
         self.state = observe(self.state, seen, self.policy, now)
         decision = decide(self.state, seen, self.policy, now)
         self.log.path = None if isinstance(disk, Unreadable) else decisions_of(disk, AGENT)
         self._logged(decision, now)
+        self._warn(seen)
+        self._report(disk, seen, now)
         self._act(decision, disk, own_intent(seen), now)
         return self._pause_s(decision)
+
+    def _look(self, disk: Reading[DurablePaths], now: Now) -> Seen:
+        """The cheap probes, the newest word of those that block, and the dearest where nothing else is in use."""
+        seen = self.probes.look(disk, now, self.worker.busy(), self.failed)
+        every_s = self.policy.every_s if own_intent(seen) is None else AGAIN_S
+        seen = self.eyes.look(seen, every_s, now)
+        return seen if found(seen, self.policy) else replace(seen, logs=self.probes.logs(disk))
+
+    def _warn(self, seen: Seen) -> None:
+        """Each probe that cannot be read once in the journal, and once that it can be again."""
+        blind = {use.probe: use.text for use in found(seen, self.policy) if use.blind}
+        for probe in blind.keys() - self._unread:
+            tell(f"{blind[probe]}; counted as use", warning=True)
+        for probe in self._unread - blind.keys():
+            tell(f"{probe} can be read again")
+        self._unread = frozenset(blind)
+
+    def _report(self, disk: Reading[DurablePaths], seen: Seen, now: Now) -> None:
+        """Each report once, and again when it comes back after it was over."""
+        current = {one.name: one.text for one in reports(self.state, seen, self.policy, now)}
+        for name in current.keys() - self._reported:
+            self._keep(disk, NEEDS_YOU, current[name], {}, now)
+        self._reported = set(current)
 
     def _act(
         self, decision: Decision, disk: Reading[DurablePaths], intent: Ender | None, now: Now
@@ -101,10 +126,23 @@ class Guard:
     def _event(
         self, disk: Reading[DurablePaths], kind: str, reason: str | None, hold: str, now: Now
     ) -> None:
-        """Once each; a full or absent disk costs the event, not the end of the machine."""
-        if isinstance(disk, Unreadable) or f"{kind} {hold}" in self._told:
+        """Once each."""
+        if f"{kind} {hold}" not in self._told:
+            self._told.add(f"{kind} {hold}")
+            self._keep(disk, kind, reason, {"hold": hold}, now)
+
+    def _keep(
+        self,
+        disk: Reading[DurablePaths],
+        kind: str,
+        reason: str | None,
+        detail: dict[str, object],
+        now: Now,
+    ) -> None:
+        """A full or absent disk costs the event, not the end of the machine."""
+        if isinstance(disk, Unreadable):
+            tell(f"{kind}: {reason} (no disk: only the journal has it)", warning=True)
             return
-        self._told.add(f"{kind} {hold}")
         event = Event(
             at=now.wall,
             kind=kind,
@@ -112,7 +150,7 @@ class Guard:
             instance=self.config.instance,
             session=self.probes.session,
             reason=reason,
-            detail={"hold": hold},
+            detail=detail,
         )
         try:
             log_event(events_of(disk), event)
@@ -132,7 +170,8 @@ class Guard:
         if decision.word in ("intent", "withdraw"):
             return 0.0
         if decision.word == "look":
-            return min(CPU_OVER_S, self.policy.every_s)
+            near = "hold" in decision.pairs or self.eyes.worker.busy() is not None
+            return SOON_S if near else min(OVER_S, self.policy.every_s)
         if decision.word == HOLD:
             return SOON_S if self.failed is None else RETRY_S
         if decision.word != "idle":
@@ -149,19 +188,32 @@ def main() -> None:
 def run(config: GuestConfig, host: HostPaths) -> None:
     """Look until the process is told to end."""
     session = this_session(host.session, read_now().boot).id
-    idle = config.idle
     guard = Guard(
         config=config,
         host=host,
-        policy=Policy(idle.after_s, idle.cpu_above, idle.every_s),
+        policy=policy_of(config),
         probes=Probes(config, host, session, members_here()),
         worker=Worker(),
+        eyes=eyes_of(config, Worker()),
         log=DecisionLog(None),
     )
     notifier = Notifier()
     with Waker() as waker:
         notifier.ready()
         loop(guard, waker, notifier)
+
+
+def policy_of(config: GuestConfig) -> Policy:
+    """What the host file says about idleness."""
+    idle = config.idle
+    return Policy(
+        after_s=idle.after_s,
+        cpu_above=idle.cpu_above,
+        every_s=idle.every_s,
+        gpu_above=idle.gpu_above,
+        io_above=idle.io_above_bytes_s,
+        keep_alive_warn_s=idle.keep_alive_warn_s,
+    )
 
 
 def loop(guard: Guard, waker: Waiting, notifier: Notifier) -> None:

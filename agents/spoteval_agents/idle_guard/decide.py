@@ -1,76 +1,34 @@
 """Whether anything uses the machine, and the next step towards its end where nothing does."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
-from spoteval.clock import Mark, Now, elapsed_s
+from spoteval.clock import Now, elapsed_s
 from spoteval.control.enders import HOLD_WITHIN_S, ROUNDS, Ender, rounds
 from spoteval.decision import Decision
 from spoteval.line import Value
-from spoteval.shape import Reading, Unreadable
+from spoteval.shape import Unreadable
+from spoteval_agents.idle_guard.reports import is_blind
+from spoteval_agents.idle_guard.seen import AGENT, Policy, Seen, State
+from spoteval_agents.idle_guard.uses import found, uses
 
-AGENT = "idle-guard"
-RESUME = "boot-resume"
 SOON_S = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """After how many idle seconds the machine ends, what share of its processors is work, how often to look."""
-
-    after_s: float
-    cpu_above: float
-    every_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """The world of one cycle. What only the disk can tell is None or empty where there is none (`disk` says why).
-
-    `cpu` is None until its share is known for the first time: that is neither use nor idleness.
-    """
-
-    session: str
-    members: Reading[int]
-    cpu: Reading[float | None]
-    disk: str | None = None
-    complete: Reading[bool] = False
-    """Whether the active run needs nothing more; also where none is active."""
-    guest_hold: Reading[str | None] = None
-    busy: Reading[tuple[str, ...]] = ()
-    keep_alive: Reading[str | None] = None
-    draining: bool = False
-    intents: Reading[tuple[Ender, ...]] = ()
-    work: str | None = None
-    failed: str | None = None
-    """What the last try to prove the hold said."""
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """Since when nothing uses the machine; before the first look nobody knows."""
-
-    idle_since: Mark | None = None
-
-
-def uses(seen: Seen, policy: Policy) -> tuple[str, ...]:
-    """What uses the machine now, in words; nothing = idle. A probe that cannot be read counts as use."""
-    return tuple(_uses(seen, policy))
+FRESH_S = 15.0
+"""How old the word of GPUs and servers may be for the last look before the end."""
 
 
 def observe(state: State, seen: Seen, policy: Policy, now: Now) -> State:
     """Idleness begins with the first look that sees none, and ends with the first that does."""
-    if uses(seen, policy):
-        return State()
-    if seen.cpu is None:
-        return state
-    return state if state.idle_since is not None else State(now.mark)
+    used = found(seen, policy)
+    if used:
+        since = (state.blind_since or now.mark) if is_blind(used) else None
+        return State(blind_since=since)
+    if not seen.known:
+        return State(idle_since=state.idle_since)
+    return State(idle_since=state.idle_since or now.mark)
 
 
 def own_intent(seen: Seen) -> Ender | None:
     """The intent of this session that stands; one that cannot be read stands too, under another name."""
-    found = seen.intents if not isinstance(seen.intents, Unreadable) else ()
-    own = [item for item in found if item.session == seen.session and not item.withdrawn]
+    intents = seen.intents if not isinstance(seen.intents, Unreadable) else ()
+    own = [item for item in intents if item.session == seen.session and not item.withdrawn]
     own = [item for item in own if item.agent == AGENT]
     return own[-1] if own else None
 
@@ -83,8 +41,8 @@ def decide(state: State, seen: Seen, policy: Policy, now: Now) -> Decision:
         return _withdraw(seen, intent, reasons)
     if reasons:
         return _said("active", seen, {"because": "; ".join(reasons), "idle_s": 0})
-    if seen.cpu is None:
-        return _said("look", seen, {}, "how busy the processors are is not known yet")
+    if not seen.known:
+        return _said("look", seen, {}, "nobody knows yet how busy the machine is")
     if intent is None and (idle_s is None or idle_s < policy.after_s):
         return _waiting(seen, policy, idle_s or 0.0)
     if isinstance(seen.intents, Unreadable):
@@ -120,6 +78,8 @@ def _begin(seen: Seen, idle_s: float | None) -> Decision:
 def _end(seen: Seen, intent: Ender, now: Now) -> Decision:
     tried_s = elapsed_s(intent.at, now) if intent.at is not None else None
     pairs: dict[str, Value] = {"hold": intent.hold_id}
+    if intent.proved and seen.eyes_age_s is not None and seen.eyes_age_s > FRESH_S:
+        return _said("look", seen, pairs, "once more before the end")
     if intent.proved:
         why = "nothing uses it, and it is not started again until a person releases the hold"
         return _said("stop", seen, {**pairs, "restarter_hold": "proved", "power": "off"}, why)
@@ -130,40 +90,14 @@ def _end(seen: Seen, intent: Ender, now: Now) -> Decision:
     return _said("hold", seen, pairs, seen.failed)
 
 
-def _uses(seen: Seen, policy: Policy) -> Iterator[str]:
-    if isinstance(seen.members, Unreadable):
-        yield f"run unreadable: {seen.members.why}"
-    elif seen.members:
-        yield "run active"
-    yield from _at_work(seen)
-    if isinstance(seen.cpu, Unreadable):
-        yield f"cpu unreadable: {seen.cpu.why}"
-    elif seen.cpu is not None and seen.cpu > policy.cpu_above:
-        yield f"cpu {100 * seen.cpu:.0f} %"
-    if seen.draining:
-        yield "notice pending"
-    if isinstance(seen.keep_alive, Unreadable):
-        yield f"keep-alive unreadable: {seen.keep_alive.why}"
-    elif seen.keep_alive is not None:
-        yield "keep-alive"
-
-
-def _at_work(seen: Seen) -> Iterator[str]:
-    """Agents that say so. boot-resume counts while there is a run that it may bring back: waiting for a person,
-    or for nothing, is idle."""
-    if isinstance(seen.busy, Unreadable):
-        yield f"busy files unreadable: {seen.busy.why}"
-        return
-    for agent in seen.busy:
-        waits = isinstance(seen.guest_hold, str) or seen.complete is True
-        if agent != RESUME or not waits:
-            yield f"{agent} at work"
-
-
 def _said(word: str, seen: Seen, pairs: dict[str, Value], why: str | None = None) -> Decision:
-    keep = seen.keep_alive
-    shown = (
-        "unreadable" if isinstance(keep, Unreadable) else "none" if keep is None else keep or "yes"
-    )
-    end: dict[str, Value] = {"keep_alive": shown, "disk": seen.disk}
-    return Decision(word, {**pairs, **end}, why, AGENT)
+    end: dict[str, Value] = {"keep_alive": _shown(seen)}
+    if seen.keep is not None and seen.keep.age_s is not None:
+        end["keep_alive_s"] = round(seen.keep.age_s)
+    return Decision(word, {**pairs, **end, "disk": seen.disk}, why, AGENT)
+
+
+def _shown(seen: Seen) -> str:
+    if isinstance(seen.keep_alive, Unreadable):
+        return "unreadable"
+    return "none" if seen.keep_alive is None else seen.keep_alive.text or "yes"

@@ -12,6 +12,8 @@ from spoteval.config.shared import ConfigError
 from spoteval.control.readiness import Look, look_at
 from spoteval.control.refused import Refused
 from spoteval.control.secrets import read_secret
+from spoteval.control.serverload import in_flight
+from spoteval.shape import Reading, Unreadable
 
 
 @click.group()
@@ -31,6 +33,32 @@ def probe(name: str, as_json: bool) -> int:
         return 0
     say(f"{name}: {'ready' if look.ready else 'not ready'}: {look.saw}")
     return 0 if look.ready else 1
+
+
+@server.command()
+@json_option
+def load(as_json: bool) -> None:
+    """Requests in flight of each server: `null` where it does not tell, or is down."""
+    host = this_host("idle-guard")
+    found = {one.name: _load(one, host.paths.credentials) for one in guest_of(host).servers}
+    if as_json:
+        say_json({"servers": {name: _told(count) for name, count in found.items()}})
+        return
+    for name, count in found.items():
+        said = "does not tell" if count is None else f"{count} requests in flight"
+        say(f"{name}: {count.why if isinstance(count, Unreadable) else said}")
+
+
+def _load(settings: ServerSettings, credentials: Path) -> Reading[int | None]:
+    try:
+        key = read_secret(credentials, settings.credential) if settings.credential else None
+    except ConfigError:
+        key = None  # most servers show their metrics to everybody; one that does not says so
+    return in_flight(settings, key)
+
+
+def _told(count: Reading[int | None]) -> dict[str, object]:
+    return {"why": count.why} if isinstance(count, Unreadable) else {"in_flight": count}
 
 
 def _settings(config: GuestConfig, name: str) -> ServerSettings:

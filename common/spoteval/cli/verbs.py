@@ -64,4 +64,5 @@ VERBS: dict[str, Verb] = {
     "settle": Verb("spoteval.cli.settle:settle", "Settle what the last interruption cut."),
     "server": Verb("spoteval.cli.server:server", "The model servers."),
     "server probe": Verb("spoteval.cli.server:server", "One look whether a server is ready."),
+    "server load": Verb("spoteval.cli.server:server", "Requests in flight of each server."),
 }

@@ -103,17 +103,17 @@ class IdleSettings:
     after_s: float = field(default=1200.0, metadata=key(DURATION, "idle so long, then off"))
     cpu_above: float = field(default=0.10, metadata=key(SHARE, "more than this is work"))
     every_s: float = field(default=60.0, metadata=key(DURATION, "between looks"))
-    gpu_above: float = field(
-        default=0.05, metadata=key(SHARE, "more than this is work", later=True)
+    gpu: bool = field(
+        default=True,
+        metadata=key(FLAG, "`false` where there is none; provider `local` never has one"),
     )
+    gpu_above: float = field(default=0.05, metadata=key(SHARE, "more than this is work"))
     io_above_bytes_s: int = field(
-        default=5 * 10**6, metadata=key(RATE, "a download of weights is work", later=True)
+        default=5 * 10**6, metadata=key(RATE, "a download of weights is work")
     )
-    logins_count: bool = field(
-        default=True, metadata=key(FLAG, "somebody logged in is work", later=True)
-    )
+    logins_count: bool = field(default=True, metadata=key(FLAG, "somebody logged in is work"))
     keep_alive_warn_s: float = field(
-        default=43200.0, metadata=key(DURATION, "an older keep-alive file is an alert", later=True)
+        default=43200.0, metadata=key(DURATION, "an older keep-alive file is an alert")
     )
 
 
