@@ -21,6 +21,7 @@ class FakeProvider:
     reply: Reply = ACCEPTED
     priced: Reading[Price] = PRICE
     billed_while_stopped: bool = False
+    cancels: bool = True
     calls: list[str] = field(default_factory=list)
 
     def observe(self, deadline_s: float) -> Reading[Observation]:

@@ -6,7 +6,17 @@ from typing import Protocol
 
 import pytest
 
-from spoteval.provider.contract import Observation, Price, Provider, Reply, ReplyKind, State
+from spoteval.provider.contract import (
+    ErrorKind,
+    Observation,
+    Price,
+    Provider,
+    Reply,
+    ReplyKind,
+    State,
+    Unanswered,
+    error_kind,
+)
 from spoteval.shape import Unreadable
 
 SECRET = "hunter2-in-the-answer"
@@ -20,6 +30,15 @@ KINDS: tuple[ReplyKind, ...] = (
     "conflict",
     "price",
     "rate",
+    "unknown",
+)
+ERRORS: tuple[ErrorKind, ...] = (
+    "auth",
+    "quota",
+    "gone",
+    "conflict",
+    "rate",
+    "timeout",
     "unknown",
 )
 LONGEST = 300
@@ -36,6 +55,21 @@ class Face(Protocol):
     @property
     def kinds(self) -> Sequence[ReplyKind]:
         """The replies that this kind can tell apart."""
+        ...
+
+    @property
+    def errors(self) -> Sequence[ErrorKind]:
+        """The refusals to say a state or a price that this kind can tell apart."""
+        ...
+
+    @property
+    def cancels(self) -> bool:
+        """Whether its stop ends a start that is under way."""
+        ...
+
+    @property
+    def advises(self) -> bool:
+        """Whether this kind has hints about its room."""
         ...
 
     @property
@@ -63,6 +97,14 @@ class Face(Protocol):
 
     def replies(self, kind: ReplyKind) -> None:
         """To each call, from now on."""
+        ...
+
+    def refuses(self, kind: ErrorKind) -> None:
+        """To say a state or a price, from now on."""
+        ...
+
+    def hints(self, advice: str) -> None:
+        """At its room, with the state and with every reply."""
         ...
 
     def never_answers(self) -> None:
@@ -185,3 +227,44 @@ class ProviderContract:
         face.provider.observe(5)
         face.provider.price(5)
         assert face.calls() == []
+
+    @pytest.mark.parametrize("kind", ERRORS)
+    def test_a_refusal_to_say_has_its_kind(self, face: Face, kind: ErrorKind) -> None:
+        """A value to act on, and a text that begins with it; never a state, never a price."""
+        if kind not in face.errors:
+            pytest.skip("this kind of provider never says so")
+        face.refuses(kind)
+        for answer in (face.provider.observe(5), face.provider.price(5)):
+            assert isinstance(answer, Unanswered)
+            assert (answer.kind, error_kind(answer)) == (kind, kind)
+            assert answer.why.partition(":")[0] == kind
+            self._is_one_clean_line(answer.why)
+
+    def test_a_damaged_answer_is_of_no_kind(self, face: Face) -> None:
+        """Nobody refused: what to do about it is not known."""
+        for damage in face.damages:
+            damage()
+            answer = face.provider.observe(5)
+            assert isinstance(answer, Unreadable)
+            assert error_kind(answer) == "unknown"
+
+    def test_a_stop_while_it_starts_goes_out_once(self, face: Face) -> None:
+        """Where the provider cancels a start, one request is how; where not, nobody should ask."""
+        assert face.provider.cancels is face.cancels
+        face.is_now(State.STARTING)
+        face.replies("accepted")
+        if face.cancels:
+            assert face.provider.stop(5).ok
+            assert face.calls() == ["stop"]
+
+    def test_advice_is_one_word_or_none(self, face: Face) -> None:
+        """Only what the provider says."""
+        seen, reply = face.provider.observe(5), face.provider.start(5)
+        assert isinstance(seen, Observation)
+        assert (seen.advice, reply.advice) == (None, None)
+        if not face.advises:
+            return
+        face.hints("preemptible: LOW\n")
+        seen, reply = face.provider.observe(5), face.provider.start(5)
+        assert isinstance(seen, Observation)
+        assert (seen.advice, reply.advice) == ("preemptible:-LOW", "preemptible:-LOW")

@@ -54,6 +54,7 @@ class FakeProvider:
     )
     price_answer: Reading[Price] = PRICE
     reply: Reply = field(default_factory=lambda: Reply(ok=True, kind="accepted"))
+    cancels: bool = True
     at_observe: Callable[[], None] = nothing
     at_price: Callable[[], None] = nothing
     at_start: Callable[[], None] = nothing

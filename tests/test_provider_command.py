@@ -12,12 +12,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from provider_contract import AT, KINDS, SECRET, ProviderContract
+from provider_contract import AT, ERRORS, KINDS, SECRET, ProviderContract
 from spoteval.clock import Now, stamp
 from spoteval.machine.process import is_alive
 from spoteval.provider.answer import answer_table, observation_from, price_from, reply_from
 from spoteval.provider.command import MOST_BYTES, CommandProvider, CommandSettings, command_provider
-from spoteval.provider.contract import Observation, Price, Provider, Reply, ReplyKind, State
+from spoteval.provider.contract import (
+    ErrorKind,
+    Observation,
+    Price,
+    Provider,
+    Reply,
+    ReplyKind,
+    State,
+    Unanswered,
+    unanswered,
+)
 from spoteval.shape import ShapeError, Table, Unreadable
 
 PROGRAM = """\
@@ -62,6 +72,22 @@ class CommandFace:
         return KINDS
 
     @property
+    def errors(self) -> Sequence[ErrorKind]:
+        """A program can say anything."""
+        return ERRORS
+
+    cancels = True
+    advises = True
+
+    def refuses(self, kind: ErrorKind) -> None:
+        """In the place of a state and of a price."""
+        self.prints(json.dumps({"error": kind, "detail": "as the cloud put it\n"}))
+
+    def hints(self, advice: str) -> None:
+        """With the state and with every reply."""
+        self.prints(json.dumps({"state": "STOPPED", "reply": "accepted", "advice": advice}))
+
+    @property
     def damages(self) -> Sequence[Callable[[], None]]:
         """What a program may print instead of an answer."""
         texts = (
@@ -75,6 +101,8 @@ class CommandFace:
             f'{{"state": "STOPPED", "last_start": "{SECRET}", "amount": 1, "currency": 5}}',
             "[" * 60_000,
             SECRET * MOST_BYTES,
+            f'{{"error": "{SECRET}", "state": "STOPPED", "amount": 1, "currency": "USD"}}',
+            f'{{"error": ["{SECRET}"]}}',
         )
         found: list[Callable[[], None]] = [partial(self.prints, text) for text in texts]
         return [*found, partial(self.fails_after, f'{{"state": "STOPPED"}} {SECRET}')]
@@ -285,6 +313,20 @@ def test_evidence_is_one_word() -> None:
     assert seen.evidence == "provider-reason"
 
 
+def test_a_refusal_needs_no_detail() -> None:
+    """The kind alone is its text."""
+    for read in (observation_from, lambda table: price_from(table, NOW)):
+        assert read(Table({"error": "auth", "state": "STOPPED"}, "observe")) == unanswered("auth")
+        said = read(Table({"error": "rate", "detail": " 60 a\nminute"}, "observe"))
+        assert said == Unanswered("rate:60 a minute", "rate")
+
+
+def test_whether_it_cancels_is_typed() -> None:
+    """It does, unless the table says otherwise."""
+    assert command_provider(Table(TABLE, "instance.gpu-1")).cancels
+    assert not command_provider(Table(TABLE | {"cancels": False}, "instance.gpu-1")).cancels
+
+
 def test_a_cause_in_other_words_is_no_cause() -> None:
     """It is then unknown, like any stop without a reason."""
     seen = observation_from(Table({"state": "STOPPED", "cause": "solar flare"}, "observe"))
@@ -310,7 +352,7 @@ JSON = st.recursive(
 )
 WORDS = [*State, *KINDS, "USD", "hour", "spot", "preempted", stamp(AT)]
 ANSWER_KEYS = (
-    *("state", "billed", "auto_restart", "last_start", "cause", "evidence"),
+    *("error", "advice", "state", "billed", "auto_restart", "last_start", "cause", "evidence"),
     *("reply", "detail", "amount", "currency", "per", "kind", "as_of"),
 )
 ANSWER = st.dictionaries(st.sampled_from(ANSWER_KEYS), st.sampled_from(WORDS) | JSON)
@@ -327,6 +369,8 @@ def test_no_object_breaks_a_reading(record: dict[str, object]) -> None:
         assert 0 <= price.amount < float("inf")
     if isinstance(seen, Observation):
         assert record["state"] == seen.state.value
+        assert record.get("error") is None
+        assert seen.advice is None or seen.advice.isprintable()
 
 
 TABLE = {
@@ -355,6 +399,7 @@ def test_a_price_that_was_typed_keeps_its_day() -> None:
         ({"observe": "/bin/ask now"}, '[instance.gpu-1] observe "/bin/ask now": must be a list'),
         ({"start": []}, "[instance.gpu-1] start []: must be a program and its arguments"),
         ({"stop": ["", "x"]}, '[instance.gpu-1] stop ["", "x"]: must be a program'),
+        ({"cancels": "no"}, '[instance.gpu-1] cancels "no": must be true or false'),
         ({"deadline": 20}, "[instance.gpu-1] deadline 20: must be a duration such as"),
         ({"deadline": "0"}, '[instance.gpu-1] deadline "0": must be a duration above 0'),
         ({"price": 3}, "[instance.gpu-1] price 3: must be a list of strings"),

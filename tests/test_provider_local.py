@@ -14,7 +14,7 @@ from spoteval.files import held, remove, write_record
 from spoteval.local.cloud import CloudFiles
 from spoteval.notice.contract import Notice
 from spoteval.notice.file import FileNotice
-from spoteval.provider.contract import Observation, Price, Reply, ReplyKind, State
+from spoteval.provider.contract import ErrorKind, Observation, Price, Reply, ReplyKind, State
 from spoteval.provider.local import LocalProvider, local_provider
 from spoteval.shape import ShapeError, Table, Unreadable
 
@@ -107,6 +107,22 @@ class LocalFace:
     def kinds(self) -> Sequence[ReplyKind]:
         """Those that a status stands for."""
         return tuple(STATUS)
+
+    @property
+    def errors(self) -> Sequence[ErrorKind]:
+        """Files refuse nothing."""
+        return ()
+
+    cancels = True
+    advises = False
+
+    def refuses(self, kind: ErrorKind) -> None:
+        """It never does."""
+        raise AssertionError(kind)
+
+    def hints(self, advice: str) -> None:
+        """It has none."""
+        raise AssertionError(advice)
 
     @property
     def damages(self) -> Sequence[Callable[[], None]]:

@@ -12,6 +12,7 @@ import pytest
 
 from restarter_story import GRANT
 from restarter_world import Clock, Host
+from spoteval.clock import read_now
 from spoteval.config.restarter import read_restarter
 from spoteval.config.shared import ConfigError
 from spoteval.files import held
@@ -259,3 +260,17 @@ def test_term_waits_for_no_provider(config: Path) -> None:
     assert child.wait(20) == 0
     assert "decision=" not in child.stderr.read()
     child.stderr.close()
+
+
+def test_what_the_provider_cancels_is_the_policy_s(config: Path) -> None:
+    """Row 6 asks for no stop that the provider could not carry out."""
+    text = config.read_text()
+    for typed, expected in (("", True), ("cancels = false\n", False)):
+        config.write_text(
+            text
+            + '[instance.own]\nprovider = "command"\nid = "i"\nobserve = ["/o"]\nstart = ["/s"]\n'
+            + f'stop = ["/t"]\n{typed}'
+        )
+        paths = HostPaths(config=config, state=config.parent / "state", run=config.parent / "run")
+        served = served_by(read_restarter(config), paths, read_now)
+        assert served[-1].policy.cancels is expected

@@ -7,7 +7,7 @@ import pytest
 from restarter_story import OWNED, POLICY, PRICE, RUN, look, mark, now, stopped
 from spoteval.config.restarter import PollSettings
 from spoteval.decision import Decision
-from spoteval.provider.contract import State
+from spoteval.provider.contract import ErrorKind, State
 from spoteval_agents.restarter.decide import decide, pause_s
 from spoteval_agents.restarter.state import Ask, Counts, Life, Unknown
 from spoteval_agents.restarter.state import State as Memory
@@ -66,23 +66,23 @@ def test_a_line_that_says_soon_is_obeyed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counted", "error", "repeats", "expected"),
+    ("counted", "kind", "repeats", "expected"),
     [
         (0, None, 0, 10),
         (1, None, 0, 120),
         (2, None, 0, 240),
         (9, None, 0, 900),
-        (0, "timeout:10s", 9, 60),
-        (0, "rate:60 a minute", 1, 120),
-        (1, "rate:60 a minute", 2, 240),
-        (3, "rate:60 a minute", 2, 480),
+        (0, "timeout", 9, 60),
+        (0, "rate", 1, 120),
+        (1, "rate", 2, 240),
+        (3, "rate", 2, 480),
     ],
 )
 def test_whoever_asks_for_rest_gets_it(
-    counted: int, error: str | None, repeats: int, expected: float
+    counted: int, kind: ErrorKind | None, repeats: int, expected: float
 ) -> None:
     """Refusals of starts and of looks, whichever are more; also while something moves."""
-    unknown = Unknown(mark(0), error, repeats) if error is not None else None
+    unknown = Unknown(mark(0), "said so", repeats, kind) if kind is not None else None
     memory = stopped(counts=Counts(rated=counted), unknown=unknown, ask=Ask(mark(0)))
     word = "start-pending" if unknown is None else "unknown"
     assert pause_s(Decision(word), memory, POLICY) == expected

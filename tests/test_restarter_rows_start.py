@@ -8,10 +8,11 @@ from restarter_story import ME, OTHER, POLICY, PRICE, look, mark, now, stopped
 from spoteval.config.grant import Grant
 from spoteval.config.restarter import PollSettings
 from spoteval.decision import Decision
+from spoteval.provider.contract import ErrorKind
 from spoteval.settings.money import Money
 from spoteval.shape import Unreadable
 from spoteval_agents.restarter.decide import decide, pause_s
-from spoteval_agents.restarter.policy import Policy, guard_pause_s, is_rate, rated_s
+from spoteval_agents.restarter.policy import Policy, guard_pause_s, rated_s
 from spoteval_agents.restarter.seen import Seen
 from spoteval_agents.restarter.state import Counts, Ownership, Refusal, Stop, Unknown
 from spoteval_agents.restarter.state import State as Memory
@@ -201,14 +202,12 @@ def test_an_interval_that_is_longer_anyway_is_not_shortened() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "expected"),
-    [("rate: RequestLimitExceeded", 480), ("timeout:20s", 60), ("rates of exchange", 60)],
+    ("kind", "expected"), [("rate", 480), ("timeout", 60), ("auth", 60), ("unknown", 60)]
 )
-def test_a_look_that_was_too_many_widens_it_too(error: str, expected: float) -> None:
-    """By its own kind, not by any error."""
-    memory = stopped(-60, unknown=Unknown(mark(0), error, 3))
+def test_a_look_that_was_too_many_widens_it_too(kind: ErrorKind, expected: float) -> None:
+    """By its kind, not by its text."""
+    memory = stopped(-60, unknown=Unknown(mark(0), "rate: slow down", 3, kind))
     assert pause_s(said(memory, look(None)), memory, POLICY) == expected
-    assert is_rate(error) == (expected == 480)
 
 
 def test_an_unknown_state_is_not_in_motion() -> None:

@@ -17,7 +17,7 @@ from spoteval_agents.restarter.cause import cause_of, reason_of
 from spoteval_agents.restarter.decide import decide
 from spoteval_agents.restarter.intent import answered, intend, withdrawn
 from spoteval_agents.restarter.lives import cost, see_missed_stop, see_stopped
-from spoteval_agents.restarter.policy import Policy, is_rate
+from spoteval_agents.restarter.policy import Policy
 from spoteval_agents.restarter.seen import Seen
 from spoteval_agents.restarter.starts import see_window
 from spoteval_agents.restarter.state import (
@@ -123,15 +123,6 @@ def test_a_refusal_is_told_by_its_answer(
     memory = stopped(ask=Ask(mark(590), reply, refused, still=1))
     _, news = see_window(memory, look(), POLICY, now(600))
     assert records(news) == [{"kind": "start-refused", "reason": reason, "evidence": evidence}]
-
-
-@pytest.mark.parametrize(
-    ("error", "expected"),
-    [("rate", True), ("rate:slow down: 60 s", True), (" rate : x", True), ("a:rate", False)],
-)
-def test_which_errors_say_that_there_were_too_many_requests(error: str, expected: bool) -> None:
-    """The kind stands before the first colon."""
-    assert is_rate(error) is expected
 
 
 # Stops

@@ -42,6 +42,7 @@ class VirtualProvider:
     stops: int = 0
     answers_lost: int = 0
     reply: Reply | None = None
+    cancels: bool = True
 
     def observe(self, deadline_s: float) -> Reading[Observation]:
         self.passes(self.faults.within("slow", 0.0, 12.0))

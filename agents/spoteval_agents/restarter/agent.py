@@ -100,7 +100,7 @@ def served_by(
         at = InstancePaths(paths.state, settings.name)
         provider = _provider(config, settings)
         world = World(settings.name, provider, store, at, strays, clock)
-        policy = _policy(config, settings, at, own)
+        policy = _policy(config, settings, at, own, cancels=provider.cancels)
         served = Served(world, Book(at, clock()), DecisionLog(at.decisions), policy)
         served.lane = settings.provider
         found.append(served)
@@ -142,6 +142,8 @@ def _policy(
     settings: InstanceSettings,
     paths: InstancePaths,
     own: Reading[str | None],
+    *,
+    cancels: bool,
 ) -> Policy:
     return Policy(
         instance=settings.name,
@@ -153,6 +155,7 @@ def _policy(
         type=settings.type,
         region=settings.region,
         stopped_price=settings.stopped_price,
+        cancels=cancels,
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from spoteval.clock import Now
 from spoteval.decision import Decision
 from spoteval_agents.restarter.case import Case
-from spoteval_agents.restarter.policy import Policy, is_rate, rated_s
+from spoteval_agents.restarter.policy import Policy, rated_s
 from spoteval_agents.restarter.rows_hold import hold_unknown, known_hold
 from spoteval_agents.restarter.rows_start import fresh_start, not_owner, price
 from spoteval_agents.restarter.rows_state import (
@@ -69,7 +69,7 @@ def pause_s(decision: Decision, state: State, policy: Policy) -> float:
     """Seconds until the next look: short while something moves, long while the provider asks for rest."""
     poll, word = policy.poll, decision.word
     rated = state.counts.rated
-    if state.unknown is not None and is_rate(state.unknown.error):
+    if state.unknown is not None and state.unknown.kind == "rate":
         rated = max(rated, state.unknown.repeats)
     if rated > 0:
         return rated_s(poll.every_s, rated)

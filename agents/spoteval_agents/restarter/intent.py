@@ -37,7 +37,9 @@ def answered(verb: str, state: State, reply: Reply, policy: Policy, now: Now) ->
     refused = reply.kind if reply.kind in _SAYS_NOTHING_OF_CAPACITY else None
     rated = state.counts.rated + 1 if reply.kind == "rate" else 0
     ask = replace(state.ask, reply=text, refused=refused)
-    return replace(state, ask=ask, counts=replace(state.counts, rated=rated)), (event,)
+    advice = reply.advice if reply.advice is not None else state.advice
+    counts = replace(state.counts, rated=rated)
+    return replace(state, ask=ask, advice=advice, counts=counts), (event,)
 
 
 def placed(state: State, hold_id: str) -> State:

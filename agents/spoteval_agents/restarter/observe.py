@@ -24,6 +24,7 @@ from spoteval_agents.restarter.state import State
 from spoteval_agents.restarter.telling import News, Step
 from spoteval_agents.restarter.watching import (
     see_absent,
+    see_advice,
     see_finished,
     see_keep,
     see_outage,
@@ -62,6 +63,7 @@ STEPS: tuple[Callable[[State, Seen, Policy, Now], Step], ...] = (
     see_reached,
     see_stopped,
     see_window,
+    see_advice,
     see_word,
     see_boot,
     see_over,

@@ -81,11 +81,6 @@ def rated_s(every_s: float, refusals: int) -> float:
     return max(every_s, min(_RATED_MAX_S, every_s * 2.0 ** min(refusals, _DOUBLINGS)))
 
 
-def is_rate(error: str) -> bool:
-    """Whether this error of a provider says that there were too many requests."""
-    return error.partition(":")[0].strip() == "rate"
-
-
 def since_s(mark: Mark, now: Now) -> float:
     """Seconds since `mark`; none have passed while nobody can know, so that every wait stays a wait."""
     seconds = elapsed_s(mark, now)

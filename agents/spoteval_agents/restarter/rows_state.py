@@ -43,10 +43,17 @@ def not_understood(case: Case) -> Decision | None:
         "error": unknown.error,
         "repeats": unknown.repeats,
     }
-    why = "nothing is done and nothing counted while the provider does not answer"
+    return case.said("unknown", pairs, f"nothing is done and nothing counted while {_says(case)}")
+
+
+def _says(case: Case) -> str:
+    """What the provider does instead of telling a state."""
     if case.seen.word != "UNKNOWN":
-        why = f"nothing is done and nothing counted while the provider says {case.seen.word}"
-    return case.said("unknown", pairs, why)
+        return f"the provider says {case.seen.word}"
+    kind = case.state.unknown.kind if case.state.unknown is not None else "unknown"
+    if kind in ("timeout", "unknown"):
+        return "the provider does not answer"
+    return f"the provider refuses to say ({kind})"
 
 
 def over_running(case: Case) -> Decision | None:

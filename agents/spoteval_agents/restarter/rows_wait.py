@@ -109,6 +109,7 @@ def _backoff(case: Case, wait_left_s: float) -> Decision:
         "failing_s": tenths(failing_s) if state.failing_since is not None else None,
         "rule_failed_starts_s": tenths(limit_s) if limit_s is not None else None,
         "wait_left_s": tenths(wait_left_s),
+        "advice": state.advice,
     }
     what = f"no capacity {_times(state.failures)}"
     if state.refusal is not None:

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from spoteval.clock import Mark
 from spoteval.hold import Hold
-from spoteval.provider.contract import Observation, Price, State
+from spoteval.provider.contract import Observation, Price, State, error_kind
 from spoteval.publication.listing import RUN_FACT, Fact, InstanceListing
 from spoteval.shape import Reading, Unreadable
 from spoteval_agents.restarter.state import Assignment
@@ -109,7 +109,9 @@ class Seen:
     @property
     def word(self) -> str:
         """The provider's state as it stands in a line."""
-        return "UNKNOWN" if isinstance(self.provider, Unreadable) else self.provider.state.value
+        if isinstance(self.provider, Unreadable):
+            return "GONE" if error_kind(self.provider) == "gone" else "UNKNOWN"
+        return self.provider.state.value
 
 
 def _run(fact: Fact) -> re.Match[str] | None:

@@ -29,6 +29,7 @@ def see_reached(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
         failing_since=None,
         failed_at=None,
         refusal=None,
+        advice=None,
         stop_asks=None,
         counts=replace(state.counts, rated=0, undone=_undone(state, ask)),
     )

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from spoteval.clock import Mark
 from spoteval.hold import Hold
-from spoteval.provider.contract import Price
+from spoteval.provider.contract import ErrorKind, Price
 from spoteval.run import StopRules
 
 UNKNOWN_BOOT = -1
@@ -73,6 +73,7 @@ class Unknown:
     since: Mark
     error: str
     repeats: int = 1
+    kind: ErrorKind = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +191,7 @@ class State:
     failing_since: Mark | None = None
     failed_at: Mark | None = None
     refusal: Refusal | None = None
+    advice: str | None = None  # the provider's last hint about capacity, until a start is reached
     starts: int = 0
     spent: float = 0.0
     price: Price | None = None

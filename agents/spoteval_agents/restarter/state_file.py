@@ -57,6 +57,7 @@ def _state(table: Table, part: PartReader) -> State:
         failing_since=part.maybe_mark(table, "failing_since"),
         failed_at=part.maybe_mark(table, "failed_at"),
         refusal=part.below(table, "refusal", part.refusal),
+        advice=table.maybe_text("advice"),
         starts=table.whole("starts"),
         spent=table.number("spent"),
         price=maybe_price(table),

@@ -1,11 +1,11 @@
 """The parts of the stored state, read back. Every method raises ShapeError."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 from spoteval.clock import Mark, Now, carried
 from spoteval.hold import hold_from
-from spoteval.provider.contract import Price
+from spoteval.provider.contract import ErrorKind, Price
 from spoteval.run import StopRules, rules_from
 from spoteval.shape import ShapeError, Table, Unreadable
 from spoteval_agents.restarter.state import (
@@ -113,7 +113,13 @@ class PartReader:
 
     def unknown(self, table: Table) -> Unknown:
         """A silence of the provider."""
-        return Unknown(self.mark(table, "since"), table.text("error"), table.whole("repeats"))
+        kind = table.choice("kind", get_args(ErrorKind), "unknown")
+        return Unknown(
+            since=self.mark(table, "since"),
+            error=table.text("error"),
+            repeats=table.whole("repeats"),
+            kind=kind,  # type: ignore[arg-type]  # a choice of the kinds themselves
+        )
 
     def absent(self, table: Table) -> Absent:
         """An absence."""

@@ -5,10 +5,11 @@ from dataclasses import replace
 from spoteval.clock import Now
 from spoteval.control.owner import owner_among
 from spoteval.provider.contract import State as ProviderState
+from spoteval.provider.contract import error_kind
 from spoteval.shape import Unreadable
 from spoteval_agents.restarter.policy import OWNER_POLLS, SILENT_S, Policy, own_identity, since_s
 from spoteval_agents.restarter.rows_wait import over_by
-from spoteval_agents.restarter.seen import Seen
+from spoteval_agents.restarter.seen import OFF, Seen
 from spoteval_agents.restarter.state import (
     Absent,
     Ask,
@@ -26,11 +27,20 @@ def see_unknown(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # 
     if seen.understood is not None:
         return (replace(state, unknown=None) if state.unknown is not None else state), ()
     error = seen.provider.why if isinstance(seen.provider, Unreadable) else seen.word
+    kind = error_kind(seen.provider) if isinstance(seen.provider, Unreadable) else "unknown"
     before = state.unknown
     if before is None:
-        return replace(state, unknown=Unknown(now.mark, error)), ()
-    after = replace(before, error=error, repeats=before.repeats + 1)
+        return replace(state, unknown=Unknown(now.mark, error, kind=kind)), ()
+    after = replace(before, error=error, repeats=before.repeats + 1, kind=kind)
     return replace(state, unknown=after), ()
+
+
+def see_advice(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noqa: ARG001
+    """What the provider says of its room, while the instance is off; kept until it says something else."""
+    obs = seen.understood
+    if obs is None or obs.state not in OFF or obs.advice in (None, state.advice):
+        return state, ()
+    return replace(state, advice=obs.advice), ()
 
 
 def see_absent(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noqa: ARG001

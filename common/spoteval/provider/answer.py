@@ -4,14 +4,22 @@ import json
 from typing import Any, get_args
 
 from spoteval.clock import Now
-from spoteval.provider.contract import Observation, Price, Reply, ReplyKind, State
+from spoteval.provider.contract import (
+    ErrorKind,
+    Observation,
+    Price,
+    Reply,
+    ReplyKind,
+    State,
+    unanswered,
+)
 from spoteval.shape import Reading, ShapeError, Table, Unreadable
 
 CAUSES = ("preempted", "guest", "user", "platform")
 EVIDENCE = "provider-reason"
-_REPLIES = get_args(ReplyKind)
+_REPLIES, _ERRORS = get_args(ReplyKind), get_args(ErrorKind)
 _PRICES = ("spot", "list")
-_LONGEST = 200
+_LONGEST, _LONGEST_WORD = 200, 64
 
 
 def answer_table(text: str, asked: str) -> Reading[Table]:
@@ -28,10 +36,13 @@ def answer_table(text: str, asked: str) -> Reading[Table]:
 
 
 def observation_from(table: Table) -> Reading[Observation]:
-    """`{"state": …, "billed": …, "auto_restart": …, "last_start": …, "cause": …, "evidence": …}`.
+    """`{"state": …, "billed": …, "auto_restart": …, "last_start": …, "cause": …, "evidence": …, "advice": …}`.
 
-    Only `state` is required. A state in other words than ours is unreadable, never STOPPED.
+    Only `state` is required. A state in other words than ours is unreadable, never STOPPED. `{"error": …}` instead
+    says why there is none.
     """
+    if (refused := refusal_from(table)) is not None:
+        return refused
     word = table.values.get("state")
     if not isinstance(word, str) or word not in State.__members__:
         return Unreadable(f"state {_plain(word)}: must be {' | '.join(State)}")
@@ -44,24 +55,41 @@ def observation_from(table: Table) -> Reading[Observation]:
             last_start=table.maybe_moment("last_start"),
             cause=cause if cause in CAUSES else None,
             evidence=_evidence(table) if cause in CAUSES else None,
+            advice=_word(table.maybe_text("advice")),
         )
     except ShapeError as error:
         return Unreadable(_without_value(table, error))
 
 
+def refusal_from(table: Table) -> Unreadable | None:
+    """`{"error": "auth", "detail": …}`, in the place of a state or a price; None where there is no `error`."""
+    kind = table.values.get("error")
+    if kind is None:
+        return None
+    if not isinstance(kind, str) or kind not in _ERRORS:
+        return Unreadable(f"error: must be {' | '.join(_ERRORS)}")
+    found: ErrorKind = kind  # type: ignore[assignment]  # just looked up in the kinds themselves
+    return unanswered(found, _detail(table))
+
+
 def reply_from(table: Table) -> Reply:
-    """`{"reply": "accepted"}`, or another kind of reply; `detail` is a line for people."""
+    """`{"reply": "accepted"}`, or another kind of reply; `detail` is a line for people, `advice` a word."""
     kind = table.values.get("reply")
     if not isinstance(kind, str) or kind not in _REPLIES:
         return Reply(ok=False, kind="unknown", detail=f"reply must be {' | '.join(_REPLIES)}")
-    detail = table.values.get("detail")
-    said = _one_line(detail) if isinstance(detail, str) else ""
     found: ReplyKind = kind  # type: ignore[assignment]  # just looked up in the kinds themselves
-    return Reply(ok=found == "accepted", kind=found, detail=said)
+    advice = table.values.get("advice")
+    hint = _word(advice) if isinstance(advice, str) else None
+    return Reply(ok=found == "accepted", kind=found, detail=_detail(table), advice=hint)
 
 
 def price_from(table: Table, now: Now) -> Reading[Price]:
-    """`{"amount": 3.2, "currency": "USD", "per": "hour", "kind": "spot"}`; `as_of` is now where it is absent."""
+    """`{"amount": 3.2, "currency": "USD", "per": "hour", "kind": "spot"}`; `as_of` is now where it is absent.
+
+    `{"error": …}` instead says why there is none.
+    """
+    if (refused := refusal_from(table)) is not None:
+        return refused
     try:
         amount = table.number("amount")
         if amount < 0:
@@ -79,8 +107,17 @@ def price_from(table: Table, now: Now) -> Reading[Price]:
 
 def _evidence(table: Table) -> str:
     """What says so, as one word of a line; a program that gives none is itself the evidence."""
-    text = table.maybe_text("evidence")
-    return (_one_line(text) if text else "").replace(" ", "-") or EVIDENCE
+    return _word(table.maybe_text("evidence")) or EVIDENCE
+
+
+def _word(text: str | None) -> str | None:
+    """As one word of a line; None where nothing is left of it."""
+    return _one_line(text or "").replace(" ", "-")[:_LONGEST_WORD] or None
+
+
+def _detail(table: Table) -> str:
+    detail = table.values.get("detail")
+    return _one_line(detail) if isinstance(detail, str) else ""
 
 
 def _one_line(text: str) -> str:

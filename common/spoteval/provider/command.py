@@ -8,9 +8,9 @@ from typing import TypeVar
 from spoteval.clock import Now, read_now
 from spoteval.machine.process import NOT_EXECUTABLE, NOT_FOUND, Finished, inherited, run
 from spoteval.provider.answer import answer_table, observation_from, price_from, reply_from
-from spoteval.provider.contract import Observation, Price, Provider, Reply
+from spoteval.provider.contract import Observation, Price, Provider, Reply, Unanswered, unanswered
 from spoteval.settings.keys import Kind, key, settings_in
-from spoteval.settings.kinds import ARGV, DURATION, RATE_PER_HOUR
+from spoteval.settings.kinds import ARGV, DURATION, FLAG, RATE_PER_HOUR
 from spoteval.settings.money import Money
 from spoteval.shape import Reading, Table, Unreadable
 
@@ -52,6 +52,9 @@ class CommandSettings:
         default=20.0,
         metadata=key(DURATION, "longest answer; asking for state or price ends at 10s"),
     )
+    cancels: bool = field(
+        default=True, metadata=key(FLAG, "whether a stop ends a start that is still under way")
+    )
 
 
 class CommandProvider:
@@ -68,6 +71,11 @@ class CommandProvider:
         self._id = provider_id
         self._settings = settings
         self._clock = clock
+
+    @property
+    def cancels(self) -> bool:
+        """As typed."""
+        return self._settings.cancels
 
     def observe(self, deadline_s: float) -> Reading[Observation]:
         """What `observe` prints; Unreadable where it fails, is late, or is not understood."""
@@ -103,7 +111,9 @@ class CommandProvider:
         limit_s = min(deadline_s, self._settings.deadline_s)
         words = [argv[0], *(self._filled(word) for word in argv[1:])]
         done = run(words, limit_s, env=self._environment(verb, limit_s), most_bytes=MOST_BYTES)
-        why = _failure(done, limit_s)
+        if done.timed_out:
+            return unanswered("timeout", f"{limit_s:g}s")
+        why = _failure(done)
         return answer_table(done.out, verb) if why is None else Unreadable(why)
 
     def _filled(self, word: str) -> str:
@@ -125,10 +135,8 @@ def command_provider(table: Table) -> Provider:
     return CommandProvider(instance, table.text("id"), settings_in(CommandSettings, table))
 
 
-def _failure(done: Finished, limit_s: float) -> str | None:
+def _failure(done: Finished) -> str | None:
     """Why the answer is none. What the program wrote stays out of it: it could hold a secret."""
-    if done.timed_out:
-        return f"timeout:{limit_s:g}s"
     if done.too_much:
         return f"more than {MOST_BYTES // 1024} kB of output"
     if done.code in (NOT_FOUND, NOT_EXECUTABLE):
@@ -140,7 +148,7 @@ def _failure(done: Finished, limit_s: float) -> str | None:
 
 def _read(verb: str, answer: Reading[Table], parse: Callable[[Table], Reading[T]]) -> Reading[T]:
     found = answer if isinstance(answer, Unreadable) else parse(answer)
-    if isinstance(found, Unreadable) and not found.why.startswith("timeout:"):
+    if isinstance(found, Unreadable) and not isinstance(found, Unanswered):
         return Unreadable(f"{verb}: {found.why}")
     return found
 

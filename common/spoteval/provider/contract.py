@@ -6,11 +6,13 @@ from enum import StrEnum
 from typing import Literal, Protocol
 
 from spoteval.clock import stamp
-from spoteval.shape import Reading
+from spoteval.shape import Reading, Unreadable
 
 ReplyKind = Literal[
     "accepted", "capacity", "auth", "quota", "gone", "conflict", "price", "rate", "unknown"
 ]
+
+ErrorKind = Literal["auth", "quota", "gone", "conflict", "rate", "timeout", "unknown"]
 
 
 class State(StrEnum):
@@ -35,6 +37,7 @@ class Observation:
     last_start: datetime | None = None
     cause: str | None = None  # why it stopped: preempted | guest | user | platform
     evidence: str | None = None  # what says so, for the decision line
+    advice: str | None = None  # the provider's own hint about capacity, one word
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +68,37 @@ class Reply:
     ok: bool
     kind: ReplyKind
     detail: str = ""
+    advice: str | None = None  # the provider's own hint about capacity, one word
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered(Unreadable):
+    """The provider was asked and refused, or did not answer in time. `why` begins with the kind, for the line."""
+
+    kind: ErrorKind = "unknown"
+
+
+def unanswered(kind: ErrorKind, detail: str = "") -> Unanswered:
+    """A refusal of this kind, with what the provider said of it."""
+    return Unanswered(f"{kind}:{detail}" if detail else kind, kind)
+
+
+def error_kind(error: Unreadable) -> ErrorKind:
+    """What kind of failure it is; `unknown` where nobody said."""
+    return error.kind if isinstance(error, Unanswered) else "unknown"
 
 
 class Provider(Protocol):
     """One instance at one provider. No method raises: foreign errors end in the provider's own module."""
 
+    @property
+    def cancels(self) -> bool:
+        """Whether a stop request ends a start that is still under way."""
+        ...
+
     def observe(self, deadline_s: float) -> Reading[Observation]:
-        """The instance now; Unreadable where the provider does not answer within `deadline_s`."""
+        """The instance now; Unreadable where the provider does not answer within `deadline_s`, and `Unanswered` with
+        a kind where it says why not."""
         ...
 
     def start(self, deadline_s: float) -> Reply:

@@ -47,6 +47,11 @@ class LocalProvider:
         self._clock = clock
         self._pause = pause
 
+    @property
+    def cancels(self) -> bool:
+        """A node that is starting is off at once."""
+        return True
+
     def observe(self, deadline_s: float) -> Reading[Observation]:  # noqa: ARG002
         """What the driver wrote last; Unreadable where no driver lives. `deadline_s` is never needed."""
         return _read(self._cloud, _observation)
