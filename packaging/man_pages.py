@@ -47,7 +47,7 @@ def verb_pages() -> Iterator[ManPage]:
     for words, verb in VERBS.items():
         if verb.block is None:
             continue
-        context, command = outer, root
+        context, command = outer, _root()
         for word in words.split():
             assert isinstance(command, click.Group)
             found = command.get_command(context, word)
@@ -56,6 +56,11 @@ def verb_pages() -> Iterator[ManPage]:
             command = found
         below = listed(command, context) if isinstance(command, click.Group) else []
         yield verb_page(context, below)
+
+
+def _root() -> click.Command:
+    """The outermost command, as one of many kinds."""
+    return root
 
 
 def verb_page(context: click.Context, below: list[tuple[str, str]]) -> ManPage:
