@@ -435,6 +435,7 @@ def test_a_crash_at_each_write_ends_in_the_same_end(
         assert again.off
         assert len(again.intents()) == 1
         assert (again.end().reason, again.end().finished) == ("complete", 3)
+        assert again.guest.kinds().count("end") == 1
 
 
 END = End("swe", "complete", Mark(MADE, 5.0, "boot-1"), 3, 3, {"completed": 3}, 0)

@@ -70,8 +70,8 @@ def test_the_steps_come_in_their_order_each_recorded(guest: Guest) -> None:
         "salvage",
         "final-pass",
         "cause",
-        "close",
         "event",
+        "close",
     ]
     assert names(guest) == wanted
     steps = read_lines(guest.run.interruptions / ID / STEPS).records
@@ -194,7 +194,7 @@ def test_without_a_run_nothing_is_marked_and_all_else_is_done(guest: Guest) -> N
     guest.durable.active.unlink()
     guest.cycle(guest.hook(), terminated=True)
     assert interruptions(guest.run) == {}
-    assert names(guest) == ["draining", "boot-resume", "SIGTERM", "kill", "cause", "close", "event"]
+    assert names(guest) == ["draining", "boot-resume", "SIGTERM", "kill", "cause", "event", "close"]
     assert guest.host.draining.exists()
 
 
@@ -446,6 +446,7 @@ def test_a_crash_at_each_write_leaves_a_readable_state(
         found = interruptions(guest.run)
         assert len(found) == 1 or not by_notice
         assert all(item.closed is not None for item in found.values())
+        assert "interrupted" in guest.kinds()
 
 
 def test_the_same_watch_is_said_once_an_hour(guest: Guest) -> None:

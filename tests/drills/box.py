@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from signal import SIGKILL, SIGTERM
+from signal import SIGKILL
 
 from spoteval.clock import read_now, stamp
 from spoteval.demo.layout import INSTANCE, DemoPaths, host_environment, units_directory
@@ -37,7 +37,7 @@ notice_window = "{window_s}s"
 [store]
 url = "{store}"
 [publication]
-every = "1s"
+every = "{every}"
 """
 
 
@@ -70,7 +70,14 @@ class Box:
         found = read_record(self.cloud.state)
         return found.text("state") if isinstance(found, Table) else "UNKNOWN"
 
-    def lay(self, window_s: float, more: str, units: Mapping[str, str], key: bytes = b"") -> None:
+    def lay(
+        self,
+        window_s: float,
+        more: str,
+        units: Mapping[str, str],
+        key: bytes = b"",
+        every: str = "1s",
+    ) -> None:
         """Host file, disk, empty store, and units that systemd's rests do not slow down."""
         paths = self.paths
         for folder in (paths.store, paths.durable, self.cloud.root, paths.node / "credentials"):
@@ -81,6 +88,7 @@ class Box:
             cloud=self.cloud.root,
             store=paths.store_url,
             window_s=f"{window_s:g}",
+            every=every,
         )
         (paths.node / "config.toml").write_text(text + more)
         credential = paths.node / "credentials" / "model-key"
@@ -121,13 +129,13 @@ class Box:
         self.until(lambda: self.state == "RUNNING", 20, "RUNNING")
 
     def plug(self) -> None:
-        """Everything of the machine dies at once, its driver too."""
+        """Everything of the machine dies at once, its driver first: it would start again what ends."""
         if self._driver is not None:
-            self._driver.send(SIGTERM)
-            if self._driver.wait(15) is None:
-                self._driver.send_group(SIGKILL)
-            self._driver = None
+            self._driver.send(SIGKILL)
         kill_all(MarkedProcesses(self.paths.node))
+        if self._driver is not None:
+            self._driver.wait(15)
+            self._driver = None
 
     def button(self) -> None:
         """The power button: an orderly shutdown, of which nobody was told."""
@@ -151,13 +159,15 @@ class Box:
             raise Never(f"spoteval {' '.join(words)}: {(done.err or done.out).strip()}")
         return done
 
-    def until(self, true: Callable[[], object], within_s: float, what: str) -> None:
+    def until(
+        self, true: Callable[[], object], within_s: float, what: str, every_s: float = 0.02
+    ) -> None:
         """Wait until it holds; raises Never after `within_s`."""
         ends_s = time.monotonic() + within_s
         while not true():
             if time.monotonic() > ends_s:
                 raise Never(f"waited {within_s:g} s for {what} (see {self.paths.node / 'journal'})")
-            time.sleep(0.02)
+            time.sleep(every_s)
 
 
 def _now() -> datetime:

@@ -74,7 +74,7 @@ def end_of(box: Box) -> End:
 
 def _is_sure(fact: Fact) -> bool:
     """The first life is cut, and what a child was telling the store then may have come there or not."""
-    return fact.seq > 1 or fact.name not in ("notice", "first-episode")
+    return fact.seq > 1
 
 
 def _episodes(box: Box) -> Names:

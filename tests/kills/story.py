@@ -1,5 +1,6 @@
 """The two stories in which agents are killed: a run that is cut once and ends, and a machine that nobody uses."""
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping
@@ -89,7 +90,8 @@ def _played(box: Box, more: str, story: Callable[[], None], kill: tuple[str, int
     inject.mkdir()
     shutil.copy(HERE / "sitecustomize.py", inject)
     (inject / "kill").write_text("" if kill is None else f"spoteval-{kill[0]} {kill[1]}")
-    with box.living(PYTHONPATH=str(inject)):
+    roots = (inject, *(HERE.parent.parent / part for part in ("common", "agents")))
+    with box.living(PYTHONPATH=os.pathsep.join(map(str, roots))):
         story()
     points = {
         path.stem.removeprefix("spoteval-"): path.stat().st_size // 256

@@ -16,6 +16,7 @@ def drills(stage: Stage) -> Iterator[Line]:
     program, file = stage.root / "tests" / "drills" / "run", stage.scratch / "drills.json"
     if not program.exists():
         raise Missing("tests/drills/run does not exist")
+    stage.program("inspect")
     argv = [str(program), "--json", str(file), "--keep", str(stage.scratch / "drills")]
     done = output([*argv, *(["--full"] if stage.full else [])], stage.root)
     if not file.exists():

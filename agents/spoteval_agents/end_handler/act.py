@@ -10,7 +10,7 @@ from spoteval.config.guest import GuestConfig
 from spoteval.control import children, requests, runstop, stopping
 from spoteval.control.children import Ask
 from spoteval.control.enders import Ender, write_intent
-from spoteval.control.ending import COMPLETE, write_end
+from spoteval.control.ending import COMPLETE, end_now, write_end
 from spoteval.control.eventlog import log_event
 from spoteval.control.facts import ended_fact
 from spoteval.control.requests import SOON
@@ -18,7 +18,7 @@ from spoteval.control.runcontrol import Stopped, stop_run
 from spoteval.control.runfiles import read_run
 from spoteval.control.worker import Working
 from spoteval.event import Event
-from spoteval.files import touch
+from spoteval.files import read_lines, touch
 from spoteval.harness.plans import stop_steps
 from spoteval.machine.cgroup import Members
 from spoteval.paths import DurablePaths, HostPaths
@@ -41,6 +41,7 @@ from spoteval_agents.end_handler.decide import (
 )
 from spoteval_agents.end_handler.seen import AGENT, Asked, RunSeen, Seen, State
 
+ENDED = "end"
 OWN_S, KILL_S = 30.0, 10.0
 AGAIN_S = 5.0
 SETTLE_CHILD_S, FACT_CHILD_S, PASS_S, FINAL_S = 120.0, 60.0, 30.0, 60.0
@@ -74,8 +75,7 @@ class Hands:
         elif name in (FINAL, PASS):
             return self._request(name, disk, intent, state, now)
         elif name == END:
-            end = write_end(disk.run(run.name), run.name, reason, state.pending, now.mark)
-            self.tell(disk, run.name, "end", reason, end.record(), now)
+            self._end(disk, run.name, reason, state.pending, now)
             return replace(state, answered=None)  # the next request is about something new
         elif name == GUEST_HOLD:
             touch(disk.guest_hold, f"run {run.name} is over: {reason}")
@@ -107,6 +107,16 @@ class Hands:
             detail=detail,
         )
         log_event(disk.run(run).events, event)
+
+    def _end(
+        self, disk: DurablePaths, run: str, reason: str, pending: int | None, now: Now
+    ) -> None:
+        """The event first: who is killed between the two finds it there, the other way round it would never come."""
+        paths = disk.run(run)
+        end = end_now(paths, run, reason, pending, now.mark)
+        if not any(line.get("kind") == ENDED for line in read_lines(paths.events).records):
+            self.tell(disk, run, ENDED, reason, end.record(), now)
+        write_end(paths, end)
 
     def _intend(self, disk: DurablePaths, seen: Seen, run: RunSeen, reason: str, now: Now) -> None:
         hold = owed_hold(seen, run.name) or stopping.hold_id("end", now, self.random(2))

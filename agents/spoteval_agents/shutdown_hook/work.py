@@ -78,11 +78,12 @@ class Work:
     def close(self, cause: str) -> None:
         """Write how it ended; the run's events tell of it unless it was none.
 
+        The event comes first: who is killed between the two is started again and tells it twice, and not never.
         Nothing is appended beside a closing record: once it is there, the follower publishes the steps as they are.
         """
-        self.do(CLOSE, RECORD_WITHIN_S, partial(self._close, cause))
         if cause != NOT_AN_INTERRUPTION:
             self.do("event", RECORD_WITHIN_S, lambda _: self.tell("interrupted", cause))
+        self.do(CLOSE, RECORD_WITHIN_S, partial(self._close, cause))
 
     def tell(self, kind: str, reason: str | None) -> str:
         """Append an event to the run's."""

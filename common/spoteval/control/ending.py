@@ -68,14 +68,8 @@ def read_end(paths: RunPaths) -> Reading[End | None]:
     return end
 
 
-def write_end(paths: RunPaths, run: str, reason: str, pending: int | None, at: Mark) -> End:
-    """Write the end of the run as its records tell it now; one that is there already stands. Raises OSError."""
-    end = _end(paths, run, reason, pending, at)
-    write_new_record(paths.end, end.record())
-    return end
-
-
-def _end(paths: RunPaths, run: str, reason: str, pending: int | None, at: Mark) -> End:
+def end_now(paths: RunPaths, run: str, reason: str, pending: int | None, at: Mark) -> End:
+    """The end of the run as its records tell it now."""
     found = progress(paths)
     if isinstance(found, Unreadable):
         return End(run, reason, at, 0, None, None, pending)
@@ -84,6 +78,11 @@ def _end(paths: RunPaths, run: str, reason: str, pending: int | None, at: Mark) 
     classes = tally(classify(found.intended, (*found.finished, *found.cut)))
     intended = len(set(found.intended))
     return End(run, reason, at, len(found.finished_keys), intended, classes, pending)
+
+
+def write_end(paths: RunPaths, end: End) -> None:
+    """Write the end of the run; one that is there already stands. Raises OSError."""
+    write_new_record(paths.end, end.record())
 
 
 def _classes(table: Table) -> Mapping[str, int] | None:
