@@ -22,6 +22,10 @@ _RUN, _SHOW, _HOLD = "spoteval.cli.run", "spoteval.cli.run_show", "spoteval.cli.
 # a module that brings its own group is the target of all its keys.
 VERBS: dict[str, Verb] = {
     "demo": Verb("spoteval.cli.demo:demo", "Try it: a real evaluation, no cloud, 4 min.", "decide"),
+    "setup": Verb("", "Make this host ready; changes nothing twice.", "set up"),
+    "setup guest": Verb(
+        "spoteval.cli.setup:guest", "Disk, folders, units, a first host file.", "set up"
+    ),
     "check": Verb("spoteval.cli.check:check", "Is this host ready? Names what to do.", "set up"),
     "config": Verb("", "The configuration in force.", "set up"),
     "config show": Verb(

@@ -8,7 +8,7 @@ from spoteval.config.host import read_host
 from spoteval.config.run import run_plan
 from spoteval.config.sections import SectionReader
 from spoteval.config.server import ServerSettings, servers
-from spoteval.config.shared import StoreSettings
+from spoteval.config.shared import HostFile, StoreSettings
 from spoteval.config.tables import left_to_others
 from spoteval.notice.open import NOTICES
 from spoteval.run import RunPlan
@@ -155,7 +155,11 @@ def read_guest(path: Path, agent: str | None = None) -> GuestConfig:
     With `agent`, what is wrong in tables of others is in `warnings` and their defaults are in force; "" is
     strict about the shared tables alone. A table that nobody knows is an error, unless it looks like one of theirs.
     """
-    file = read_host(path, "guest")
+    return guest_of(read_host(path, "guest"), agent)
+
+
+def guest_of(file: HostFile, agent: str | None = None) -> GuestConfig:
+    """The same of a host file that was read."""
     strict = None if agent is None else {*SHARED, *OWN.get(agent, ())}
     lenient = left_to_others("guest", agent, SHARED, OWN) if agent is not None else ()
     reader = SectionReader(file, strict, lenient)
@@ -163,7 +167,7 @@ def read_guest(path: Path, agent: str | None = None) -> GuestConfig:
     provider_table = reader.must("provider", lambda root: root.table("provider"))
     provider = reader.must("provider", lambda _: _provider(provider_table))
     return GuestConfig(
-        path=path,
+        path=file.path,
         instance=host.instance,
         disk=reader.must("disk", _disk),
         provider=provider.kind,

@@ -21,9 +21,19 @@ def read_host(
 
     Raises ConfigError where it is absent, torn, or of another role than asked.
     """
+    return host_of(path, _tables(path), role, environment)
+
+
+def host_of(
+    path: Path,
+    tables: dict[str, object],
+    role: str | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> HostFile:
+    """The same of tables that are not in a file yet; `path` is where they will be. Raises ConfigError."""
     variables = set_by(os.environ if environment is None else environment)
     try:
-        tables = overlaid(_tables(path), variables)
+        tables = overlaid(tables, variables)
         host = Table(tables, "").table("host")
         found = host.choice("role", ROLES)
         instance = _instance(host, found)

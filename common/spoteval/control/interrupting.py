@@ -5,6 +5,7 @@ from pathlib import Path
 from spoteval.files import (
     append_line,
     lay_spare,
+    make_folder,
     move_spare,
     read_record,
     write_new_record,
@@ -26,7 +27,7 @@ def spare_of(durable: DurablePaths) -> Path:
 
 def prepare(durable: DurablePaths, run: RunPaths) -> None:
     """Take the space that the next marker of this run needs. Raises OSError where the disk is full already."""
-    run.interruptions.mkdir(parents=True, exist_ok=True)
+    make_folder(run.interruptions)
     spare = spare_of(durable)
     if not (spare / OPENED).exists():
         lay_spare(spare, OPENED)

@@ -3,6 +3,7 @@
 from spoteval.files.append import Lines, append_line, append_lines, parse_lines, read_lines
 from spoteval.files.copy import copy_file
 from spoteval.files.lock import Taken, held, is_held
+from spoteval.files.owner import make_folder
 from spoteval.files.read import parse_record, read_record, read_text
 from spoteval.files.spare import lay_spare, move_spare, write_spare
 from spoteval.files.whole import (
@@ -27,6 +28,7 @@ __all__ = [
     "held",
     "is_held",
     "lay_spare",
+    "make_folder",
     "move_spare",
     "parse_lines",
     "parse_record",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from spoteval.files.owner import give_to_owner, make_folder
 from spoteval.files.step import about, step
 from spoteval.files.whole import json_line, sync_directory
 
@@ -35,9 +36,11 @@ def append_lines(path: Path, records: "list[Mapping[str, object]]", durable: boo
 
 def _append(path: Path, data: bytes, durable: bool) -> None:
     is_new = not path.exists()
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
+        if is_new:
+            give_to_owner(descriptor, path.parent)
         step("append", path)
         _write_whole(descriptor, (b"\n" if _is_torn(descriptor) else b"") + data)
         step("appended", path)

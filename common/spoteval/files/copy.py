@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from stat import S_ISREG
 
+from spoteval.files.owner import give_to_owner, make_folder
 from spoteval.files.step import step
 from spoteval.files.whole import sync_directory
 
@@ -18,7 +19,7 @@ def copy_file(source: Path, target: Path, go_on: Callable[[], bool]) -> bool:
     `go_on` is asked before each slice of 1 MiB; once it says no, nothing is left behind and the answer is False.
     Raises OSError (the source is gone, the disk is full).
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
     step("write", target)
     try:
@@ -41,6 +42,7 @@ def _copied(source: Path, temporary: Path, go_on: Callable[[], bool]) -> bool:
             raise OSError(errno.EINVAL, "not a plain file", str(source))
         writer = os.open(temporary, flags, 0o644)
         try:
+            give_to_owner(writer, temporary.parent)
             return _poured(reader, writer, go_on)
         finally:
             os.close(writer)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from spoteval.files.owner import give_to_owner, make_folder
+
 
 class Taken(RuntimeError):
     """Another process holds the lock."""
@@ -14,9 +16,10 @@ class Taken(RuntimeError):
 @contextmanager
 def held(path: Path) -> Iterator[None]:
     """Hold an exclusive lock on `path` for the block; raises Taken at once where another process holds it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
+        give_to_owner(descriptor, path.parent)
         _lock(descriptor, path)
         yield
     finally:

@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from spoteval.files.owner import give_to_owner, make_folder
 from spoteval.files.step import step
 from spoteval.files.whole import encoded, sync_directory, write_new
 
@@ -18,10 +19,11 @@ def lay_spare(folder: Path, name: str) -> None:
     It appears as a whole, so that who fills it never meets who lays it.
     """
     made = folder.with_name(f".{folder.name}.tmp")
-    made.mkdir(parents=True, exist_ok=True)
+    make_folder(made)
     step("write", folder / name)
     descriptor = os.open(made / name, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
+        give_to_owner(descriptor, made)
         os.pwrite(descriptor, b" " * SIZE_BYTES, 0)
         os.fsync(descriptor)
     finally:

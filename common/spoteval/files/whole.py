@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from spoteval.files.owner import give_to_owner, make_folder
 from spoteval.files.step import about, step
 
 
@@ -66,7 +67,7 @@ def json_line(record: Mapping[str, object]) -> bytes:
 
 def touch(path: Path, text: str = "") -> None:
     """Make `path` exist, with `text` when it is new; an existing file keeps its content and gets a new time."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     if not path.exists():
         write_new(path, text.encode())
     path.touch()
@@ -99,11 +100,12 @@ def sync(path: Path, flags: int = os.O_RDONLY) -> None:
 
 
 def _written_beside(path: Path, data: bytes, mode: int) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
     step("write", path)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
+        give_to_owner(descriptor, path.parent)
         _write_all(descriptor, data)
         os.fsync(descriptor)
     except OSError:

@@ -7,6 +7,8 @@ from spoteval.shape import Reading, Unreadable
 
 _MOUNTS = Path("/proc/self/mountinfo")
 _BY_UUID = Path("/dev/disk/by-uuid")
+_BY_LABEL = Path("/dev/disk/by-label")
+_BLOCK = Path("/sys/class/block")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,35 @@ def uuid_of(device: str, by_uuid: Path = _BY_UUID) -> Reading[str]:
         return Unreadable(f"{by_uuid}: {error.strerror} (no udev?)")
     found = links.get(Path(device).resolve())
     return found if found is not None else Unreadable(f"{device}: no UUID in {by_uuid}")
+
+
+def label_of(device: str, by_label: Path = _BY_LABEL) -> str | None:
+    """The label of a device's filesystem, None where it has none."""
+    try:
+        links = {link.resolve(): link.name for link in by_label.iterdir()}
+    except OSError:
+        return None
+    return links.get(Path(device).resolve())
+
+
+def whole_disks(device: str, block: Path = _BLOCK) -> frozenset[str]:
+    """The disks that a device lies on: through partitions, and what is mapped over them. None for no block device."""
+    name = Path(device).resolve().name
+    place = block / name
+    if not device.startswith("/dev/") or not place.exists():
+        return frozenset()
+    below = _names(place / "slaves")
+    if below:
+        return frozenset().union(*(whole_disks(f"/dev/{one}", block) for one in below))
+    is_partition = (place / "partition").exists()
+    return frozenset([place.resolve().parent.name if is_partition else name])
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(path.name for path in folder.iterdir())
+    except OSError:
+        return []
 
 
 def _parsed(line: str) -> Mount | None:

@@ -1,0 +1,93 @@
+"""What `spoteval setup guest` adds to the units of this host: the run's user, credentials, the disk's mount. Pure."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from spoteval.config.guest import GuestConfig
+
+NAME = "50-spoteval-setup.conf"
+RUN = "spoteval-run.service"
+FOLLOWER = "spoteval-publication-follower.service"
+_SERVERS = ("spoteval-boot-resume.service", "spoteval-idle-guard.service")
+_STORE = (*_SERVERS, FOLLOWER, "spoteval-end-handler.service", "spoteval-shutdown-hook.service")
+_ON_DISK = (
+    "spoteval-boot-resume.service",
+    FOLLOWER,
+    "spoteval-end-handler.service",
+    "spoteval-shutdown-hook.service",
+    RUN,
+)
+_DEFAULT_MOUNT = "mnt-durable.mount"
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:_.")
+
+
+def dropins(config: GuestConfig, credentials: Path, present: Iterable[str]) -> Mapping[str, str]:
+    """The text of each unit's drop-in, by unit. Only credentials that are `present`: a unit that is given one that is
+    absent does not start, and a guard that does not start costs more than a store that cannot be reached.
+    """
+    there = frozenset(present)
+    found = {}
+    for unit in (*_STORE, RUN):
+        named = [name for name in _credentials_of(unit, config) if name in there]
+        text = _text(config, unit, named, credentials)
+        if text:
+            found[unit] = (
+                f"# Written by `spoteval setup guest`; call it again after a change.\n{text}"
+            )
+    return found
+
+
+def credential_names(config: GuestConfig) -> tuple[str, ...]:
+    """Every credential that the host file names."""
+    units = (*_STORE, RUN)
+    names = [name for unit in units for name in _credentials_of(unit, config)]
+    return tuple(dict.fromkeys(names))
+
+
+def mount_unit(point: Path) -> str:
+    """The unit that systemd makes for a mount point, as `systemd-escape --path --suffix=mount` names it."""
+    text = "/".join(part for part in point.parts if part != "/")
+    first, rest = text[:1], text[1:]
+    head = _byte(first) if first == "." else _escape(first)
+    return f"{head}{''.join(_escape(char) for char in rest)}.mount"
+
+
+def _credentials_of(unit: str, config: GuestConfig) -> list[str]:
+    """A run gets the keys of its harness alone. The follower gets all: it withholds files that hold one."""
+    run = list(config.run.secret_env.values()) if config.run is not None else []
+    servers = [one.credential for one in config.servers if one.credential is not None]
+    store = [config.store.credential] if config.store.credential is not None else []
+    if unit == RUN:
+        names = run
+    elif unit == FOLLOWER:
+        names = [*store, *servers, *run]
+    else:
+        names = [*store, *(servers if unit in _SERVERS else [])]
+    return list(dict.fromkeys(names))
+
+
+def _text(config: GuestConfig, unit: str, names: list[str], credentials: Path) -> str:
+    mount = mount_unit(config.disk.path)
+    user = config.run.user if unit == RUN and config.run is not None else ""
+    service = [f"LoadCredential={name}:{credentials / name}" for name in names]
+    if user:
+        service.insert(0, f"User={user}")
+    parts = []
+    if unit in _ON_DISK and mount != _DEFAULT_MOUNT:
+        parts.append(f"[Unit]\nAfter={_unescaped(mount)}\n")
+    if service:
+        parts.append("[Service]\n" + "".join(f"{line}\n" for line in service))
+    return "\n".join(parts)
+
+
+def _unescaped(name: str) -> str:
+    """A backslash in a unit file stands for itself only when doubled; a percent sign would be a specifier."""
+    return name.replace("\\", "\\\\").replace("%", "%%")
+
+
+def _escape(char: str) -> str:
+    return "-" if char == "/" else char if char in _PLAIN else _byte(char)
+
+
+def _byte(char: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in char.encode())
