@@ -119,7 +119,7 @@ def test_a_full_disk_starts_nothing_and_is_said_once(
     host.cycle(0)
     one = served(host)
 
-    def full(path: Path, *_: object) -> None:
+    def full(path: Path, *_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
     with monkeypatch.context() as patch:

@@ -165,7 +165,7 @@ def test_a_copy_that_cannot_be_kept_hinders_no_start(
         raise OSError(errno.ENOSPC, "No space left on device", "decisions.jsonl")
 
     monkeypatch.setattr("spoteval.control.eventlog.append_line", full)
-    monkeypatch.setattr("spoteval_agents.restarter.book.log_event", lambda *_: None)
+    monkeypatch.setattr("spoteval_agents.restarter.book.log_events", lambda *_, **__: None)
     assert host.words(60) == ["start"]
     assert host.provider.calls == ["start"]
     said = capsys.readouterr().err
@@ -184,7 +184,7 @@ def test_an_unwritable_memory_is_told_once_and_so_is_its_end(
     host.cycle(0)
     one = Served(host.world, host.book, host.log, POLICY)
 
-    def full(path: Path, *_: object) -> None:
+    def full(path: Path, *_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
     with monkeypatch.context() as patch:

@@ -1,7 +1,10 @@
 """One instance's memory on disk: the state, and the events that go with each change of it."""
 
+import json
+from dataclasses import replace
+
 from spoteval.clock import Now
-from spoteval.control.eventlog import log_event, tell
+from spoteval.control.eventlog import log_events, tell
 from spoteval.event import Event, event_from
 from spoteval.files import read_lines, read_record, write_record
 from spoteval.paths import InstancePaths
@@ -21,31 +24,48 @@ class Book:
 
     The state file carries the events of its last change. Who opens the book appends those that the log lacks.
     Methods raise OSError; then the state in memory is still the one on disk.
+
+    What is saved is durable, with two exceptions, so that the first looks at many instances take no minute of syncs:
+
+    - As long as the book has only ever seen (`only_seen`), it is not synced: nothing was begun, held or counted, and
+      what a power cut takes is seen again by the next first look. From the first change that is more, all is synced.
+      What replaces a synced file is always synced, else a power cut could take the synced one as well.
+    - In how many looks the owner was seen is written with the next other change: who has forgotten it starts nothing
+      for two looks more.
     """
 
     def __init__(self, paths: InstancePaths, now: Now) -> None:
         self._paths = paths
+        self._bare = False
+        self._in_doubt = False
         self.state, self._unlogged = self._open(now)
         self._log()
 
     def save(self, state: State, events: News, now: Now) -> None:
         """Make a change durable, then log its events. Nothing is written where nothing changed."""
         self._log()
-        if state == self.state and not events:
+        if not events and (state == self.state or lasting(state) == lasting(self.state)):
+            self.state = state
             return
         record = state_record(state, now) | {"events": [event.record() for event in events]}
-        write_record(self._paths.state, record)
+        self._bare = self._bare and only_seen(state)
+        write_record(self._paths.state, record, durable=not self._bare)
         self.state, self._unlogged = state, events
         self._log()
 
     def _log(self) -> None:
-        while self._unlogged:
-            log_event(self._paths.events, self._unlogged[0])
-            self._unlogged = self._unlogged[1:]
+        """What a disk that filled up took of several lines is not appended again."""
+        if self._in_doubt:
+            self._unlogged = self._lacking(self._unlogged)
+        if self._unlogged:
+            self._in_doubt = True
+            log_events(self._paths.events, self._unlogged, durable=not self._bare)
+        self._unlogged, self._in_doubt = (), False
 
     def _open(self, now: Now) -> tuple[State, News]:
         found = read_record(self._paths.state)
         if found is None and not self._paths.events.exists():
+            self._bare = True
             return State(), ()
         table = Unreadable(f"{self._paths.state}: absent") if found is None else found
         state = table if isinstance(table, Unreadable) else state_from(table, now)
@@ -64,6 +84,30 @@ class Book:
             carried = [dict(item.values) for item in table.tables("events")]
         except ShapeError:
             return ()
-        logged = read_lines(self._paths.events).records[-_LOOK_BACK:] if carried else ()
+        logged = self._newest() if carried else ()
         events = (event_from(record) for record in carried if record not in logged)
         return tuple(event for event in events if isinstance(event, Event))
+
+    def _lacking(self, events: News) -> News:
+        logged = self._newest()
+        return tuple(event for event in events if _as_logged(event) not in logged)
+
+    def _newest(self) -> tuple[dict[str, object], ...]:
+        return read_lines(self._paths.events).records[-_LOOK_BACK:]
+
+
+def _as_logged(event: Event) -> object:
+    return json.loads(json.dumps(event.record()))
+
+
+def only_seen(state: State) -> bool:
+    """Whether it only says what was seen: nothing is begun, held, counted, or told."""
+    own = (state.ask, state.stop_asks, state.stop, state.refusal, state.file_hold)
+    numbers = (state.starts, state.spent, state.failures)
+    return not (any(own) or any(numbers) or state.holds or state.told or state.waived)
+
+
+def lasting(state: State) -> State:
+    """The state without what need not be written for itself."""
+    owner = state.owner
+    return state if owner is None else replace(state, owner=replace(owner, polls=0))

@@ -65,7 +65,7 @@ def _record(store: Store, copy: Path, run: str, generation: int) -> Reading[RunR
     found = _parsed(parse_record(data, key))
     if isinstance(found, RunRecord):
         with suppress(OSError):  # a copy: a full disk must not hide holds that can be read
-            write_whole(copy, data)
+            write_whole(copy, data, durable=False)
     return found
 
 

@@ -1,13 +1,14 @@
 """Where events and decision lines are written: once, in one place."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from spoteval.clock import Mark, Now, elapsed_s, stamp
 from spoteval.decision import Decision, kept
 from spoteval.event import NEEDS_YOU, Event
-from spoteval.files import append_line
+from spoteval.files import append_line, append_lines
 
 _WARNING = "<4>"
 _INFO = "<6>"
@@ -21,9 +22,15 @@ def tell(text: str, warning: bool = False) -> None:
 
 def log_event(path: Path, event: Event) -> None:
     """Append one event, durable; what needs a person is a warning in the journal too."""
-    append_line(path, event.record())
-    if event.kind == NEEDS_YOU:
-        tell(f"needs you: {event.instance}: {event.reason}", warning=True)
+    log_events(path, (event,))
+
+
+def log_events(path: Path, events: Sequence[Event], *, durable: bool = True) -> None:
+    """The same of several at once: one write, and one sync."""
+    append_lines(path, [event.record() for event in events], durable)
+    for event in events:
+        if event.kind == NEEDS_YOU:
+            tell(f"needs you: {event.instance}: {event.reason}", warning=True)
 
 
 @dataclass(slots=True)

@@ -9,13 +9,14 @@ from spoteval.files.owner import give_to_owner, make_folder
 from spoteval.files.step import about, step
 
 
-def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
+def write_whole(path: Path, data: bytes, mode: int = 0o644, *, durable: bool = True) -> None:
     """Replace `path` by `data`, durable when it returns: either the old content or the new one, never less.
 
-    Raises OSError (ENOSPC, EROFS, …); then the old content stands.
+    Not `durable`, it outlives the process all the same; a power cut may leave it absent, or damaged: only for what
+    is found again elsewhere. Raises OSError (ENOSPC, EROFS, …); then the old content stands.
     """
     with about(path):
-        temporary = _written_beside(path, data, mode)
+        temporary = _written_beside(path, data, mode, durable=durable)
         step("rename", path)
         try:
             temporary.replace(path)
@@ -23,7 +24,8 @@ def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
             temporary.unlink(missing_ok=True)
             raise
         step("renamed", path)
-        sync_directory(path.parent)
+        if durable:
+            sync_directory(path.parent)
 
 
 def write_new(path: Path, data: bytes, mode: int = 0o644) -> bool:
@@ -42,9 +44,11 @@ def write_new(path: Path, data: bytes, mode: int = 0o644) -> bool:
         return True
 
 
-def write_record(path: Path, record: Mapping[str, object], mode: int = 0o644) -> None:
+def write_record(
+    path: Path, record: Mapping[str, object], mode: int = 0o644, *, durable: bool = True
+) -> None:
     """Replace `path` by a JSON record with its format number."""
-    write_whole(path, encoded(record), mode)
+    write_whole(path, encoded(record), mode, durable=durable)
 
 
 def write_new_record(path: Path, record: Mapping[str, object], mode: int = 0o644) -> bool:
@@ -99,7 +103,7 @@ def sync(path: Path, flags: int = os.O_RDONLY) -> None:
         os.close(descriptor)
 
 
-def _written_beside(path: Path, data: bytes, mode: int) -> Path:
+def _written_beside(path: Path, data: bytes, mode: int, *, durable: bool = True) -> Path:
     make_folder(path.parent)
     temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
     step("write", path)
@@ -107,7 +111,8 @@ def _written_beside(path: Path, data: bytes, mode: int) -> Path:
     try:
         give_to_owner(descriptor, path.parent)
         _write_all(descriptor, data)
-        os.fsync(descriptor)
+        if durable:
+            os.fsync(descriptor)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
