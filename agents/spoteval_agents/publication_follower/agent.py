@@ -4,6 +4,7 @@ import math
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 import spoteval
 from spoteval.clock import Now, read_now
@@ -12,7 +13,7 @@ from spoteval.config.shared import ConfigError
 from spoteval.control.guest import warn_of
 from spoteval.decision import Decision
 from spoteval.files import Taken, held
-from spoteval.harness.parts import read_part
+from spoteval.harness.parts import members, read_part
 from spoteval.harness.registry import adapter
 from spoteval.loop import Waiting, Waker
 from spoteval.machine.session import this_session
@@ -24,6 +25,7 @@ from spoteval_agents.publication_follower.cycle import cycle, last_cycle
 from spoteval_agents.publication_follower.decide import nothing
 from spoteval_agents.publication_follower.job import World
 from spoteval_agents.publication_follower.memory import Memory
+from spoteval_agents.publication_follower.screen import screen_of
 
 NAME = "publication-follower"
 
@@ -68,7 +70,8 @@ def world_of(
             adapter(harness)
     session = this_session(paths.session, clock().boot).id
     store = open_store(config.store.url)
-    return World(config, store, session, clock, adapter, read_part, interrupted)
+    screen = partial(screen_of, config, credentials=paths.credentials, members=members)
+    return World(config, store, session, clock, adapter, read_part, interrupted, screen)
 
 
 def run(world: World, memory: Memory, waiting: Waiting, notifier: Notifier) -> None:

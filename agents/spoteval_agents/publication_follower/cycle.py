@@ -4,15 +4,24 @@ from contextlib import suppress
 
 from spoteval.clock import Now, elapsed_s
 from spoteval.control import requests
+from spoteval.control.acknowledged import note_progress
 from spoteval.control.boot import Boot, recorded_boot
 from spoteval.control.disk import prove
 from spoteval.control.eventlog import log_event
 from spoteval.control.requests import Answer, Request
 from spoteval.decision import Decision
+from spoteval.files import read_lines
 from spoteval.paths import DurablePaths
 from spoteval.shape import Unreadable
 from spoteval.store.contract import StoreError
-from spoteval_agents.publication_follower.decide import AGENT, decide, nothing, stuck, unclaimed
+from spoteval_agents.publication_follower.decide import (
+    AGENT,
+    decide,
+    nothing,
+    stuck,
+    unclaimed,
+    withheld,
+)
 from spoteval_agents.publication_follower.heartbeat import beat_of
 from spoteval_agents.publication_follower.job import GoOn, World, active_record, make_job
 from spoteval_agents.publication_follower.memory import Memory
@@ -97,9 +106,11 @@ def _publish(
     else:
         outcome = make_pass(job, memory, world.clock)
         _tell(world, memory, job, outcome)
+        _note_progress(world, memory, disk, outcome, world.clock())
         if kind is not Kind.LAST and not outcome.away:
             _beat(world, memory, disk, job)
-    return Answer(outcome.episodes, outcome.left, outcome.backlog, 0, outcome.took_s)
+    held = len(outcome.withheld)
+    return Answer(outcome.episodes, outcome.left, outcome.backlog, held, outcome.took_s)
 
 
 def _go_on(world: World, disk: DurablePaths, kind: Kind, until_s: float) -> GoOn:
@@ -123,12 +134,37 @@ def _tell(world: World, memory: Memory, job: Job, outcome: Outcome) -> None:
         memory.due_s = now.mono_s  # a slice is bounded so that requests are heard, not to go slowly
     away_s = memory.judge(outcome, now)
     memory.say(decide(outcome, away_s), now)
+    _call_for_withheld(world, job, outcome, now)
     since = memory.failing_since
     failing_s = elapsed_s(since, now) if since is not None else None
     if failing_s is not None and failing_s >= CALL_AFTER_S and not memory.called:
         memory.called = True
         event = stuck(outcome, failing_s, world.config.instance, world.session, now.wall)
         log_event(job.target.paths.events, event)
+
+
+def _call_for_withheld(world: World, job: Job, outcome: Outcome, now: Now) -> None:
+    """Once for each file: the run's own events say what was told, also before this process."""
+    if not outcome.withheld:
+        return
+    events = job.target.paths.events
+    told = {record.get("reason") for record in read_lines(events).records}
+    for name, held in outcome.withheld.items():
+        event = withheld(name, held.why, world.config.instance, world.session, now.wall)
+        if event.reason not in told:
+            log_event(events, event)
+
+
+def _note_progress(
+    world: World, memory: Memory, disk: DurablePaths, outcome: Outcome, now: Now
+) -> None:
+    """For idle-guard: what waits, and when the store last took something; written where one of them changed."""
+    if outcome.episodes or outcome.files:
+        memory.took_at = now.mark
+    told = (outcome.backlog, memory.took_at)
+    if told != memory.noted:
+        note_progress(disk, world.session, outcome.backlog, memory.took_at)
+        memory.noted = told
 
 
 def _beat(world: World, memory: Memory, disk: DurablePaths, job: Job) -> None:

@@ -7,8 +7,16 @@ from datetime import datetime
 from spoteval.decision import Decision
 from spoteval.episode import Attempt, attempt_from
 from spoteval.event import NEEDS_YOU, Event
-from spoteval.publication.keys import end_key, interruption_key, manifest_key, record_key
+from spoteval.publication.keys import (
+    end_key,
+    interruption_key,
+    manifest_key,
+    part_key,
+    record_key,
+)
+from spoteval.publication.manifest import PartEntry, parts_from
 from spoteval.publication.own import Manner
+from spoteval.shape import ShapeError, Table
 from spoteval_agents.publication_follower.numbers import attempt_id, numbers
 from spoteval_agents.publication_follower.work import (
     AttemptId,
@@ -21,8 +29,10 @@ from spoteval_agents.publication_follower.work import (
     PutLog,
     PutOnce,
     PutState,
+    PutWithheld,
     Seen,
     Work,
+    withheld_name,
 )
 
 AGENT = "publication-follower"
@@ -53,7 +63,7 @@ def decide(outcome: Outcome, away_s: float | None) -> Decision:
         "files": outcome.files,
         "bytes": outcome.bytes,
         "backlog": outcome.backlog,
-        "withheld": 0,  # nothing is: secrets are not looked for
+        "withheld": len(outcome.withheld),
         "requests": outcome.requests,
         "took_ms": round(outcome.took_s * 1000),
     }
@@ -81,6 +91,13 @@ def stuck(outcome: Outcome, failing_s: float, instance: str, session: str, at: d
         f"publication stuck {failing_s / 60:.0f} min: {first}; "
         f"{outcome.left} episodes only on the disk"
     )
+    plain = "".join(char if char.isprintable() else "?" for char in reason)
+    return Event(at, NEEDS_YOU, AGENT, instance, session=session, reason=plain)
+
+
+def withheld(name: str, why: str, instance: str, session: str, at: datetime) -> Event:
+    """The call for a person. It names file and credential, never the secret."""
+    reason = f"withheld: {name} {why} (replace the key, then restart the follower: docs/secrets.md)"
     plain = "".join(char if char.isprintable() else "?" for char in reason)
     return Event(at, NEEDS_YOU, AGENT, instance, session=session, reason=plain)
 
@@ -122,6 +139,8 @@ def _rank(work: Work) -> int:
     """Where a work stands: what says most about the run goes first, what is largest and least urgent last."""
     if isinstance(work, PutOnce):
         return 3 if _is_salvage(work.name) else 0
+    if isinstance(work, PutWithheld):
+        return 3
     return 1 if isinstance(work, PutEpisode) else 2 if isinstance(work, PutLog) else 4
 
 
@@ -133,9 +152,9 @@ def _own(seen: Seen, known: Known) -> Iterator[Work]:
     for file in seen.own:
         if file.manner in (Manner.RECORD, Manner.ONCE):
             key = _once_key(seen, file)
-            if key not in known.put and not _is_growing(seen, file):
+            if key not in known.put and not _is_growing(seen, file) and not _is_held(known, file):
                 yield PutOnce(file.name, file.ident.size, key, file.path, _is_bulk(seen, file))
-        elif known.read.get(file.name) != file.ident:
+        elif known.read.get(file.name) != file.ident and not _is_held(known, file):
             kind = PutLog if file.manner is Manner.LOG else PutState
             yield kind(file.name, file.ident.size, file.path)
 
@@ -174,16 +193,23 @@ def _rewritten(seen: Seen, known: Known) -> Iterator[str]:
 
 def _harness_state(seen: Seen, known: Known) -> Iterator[Work]:
     for file in seen.state:
-        if known.read.get(file.name) != file.ident:
+        if known.read.get(file.name) != file.ident and not _is_held(known, file):
             yield PutState(file.name, file.ident.size, file.path, of_harness=True)
+
+
+def _is_held(known: Known, file: OnDisk) -> bool:
+    """Whether the file as it is now was withheld; a changed one is looked at again."""
+    held = known.held.get(file.name)
+    return held is not None and held.ident == file.ident
 
 
 def _episodes(seen: Seen, known: Known) -> Iterator[Work]:
     """Finished attempts without a manifest in the store: those on the disk, and those of which only the witness is."""
     lines, on_disk = _lines(seen), _finished(seen)
     for name, number in numbers(seen, known).items():
-        attempt = replace(on_disk[name], number=number)
-        yield from _unpublished(seen, known, attempt, lines.pop(name, None))
+        attempt, line = replace(on_disk[name], number=number), lines.pop(name, None)
+        yield from _unpublished(seen, known, attempt, line)
+        yield from _withheld_before(seen, known, attempt, line)
     for line in lines.values():
         witnessed = attempt_from(line)
         if isinstance(witnessed, Attempt):
@@ -198,6 +224,37 @@ def _unpublished(
     if line is None or not published:
         size = seen.sizes.get(attempt_id(attempt), 0)
         yield PutEpisode(f"{attempt.key} attempt {attempt.number}", size, attempt, line)
+
+
+def _withheld_before(
+    seen: Seen, known: Known, attempt: Attempt, line: Mapping[str, object] | None
+) -> Iterator[Work]:
+    """What an earlier process withheld of a published attempt: the secrets may be others by now."""
+    name = f"{attempt.key} attempt {attempt.number}"
+    published = manifest_key(seen.run, attempt.key, attempt.number) in known.put
+    if line is None or not published or withheld_name(name) in known.held:
+        return
+    missing = tuple(
+        part
+        for part in _lacking(line)
+        if part_key(seen.run, attempt.key, attempt.number, part.name) not in known.put
+    )
+    if missing:
+        size = sum(part.size for part in missing)
+        yield PutWithheld(withheld_name(name), size, attempt, missing)
+
+
+def _lacking(line: Mapping[str, object]) -> tuple[PartEntry, ...]:
+    """The parts that were withheld when the line was written. Most lines have none: they are not read whole."""
+    parts = line.get("parts")
+    raw = parts if isinstance(parts, list) else []
+    if not any(isinstance(part, dict) and part.get("withheld") for part in raw):
+        return ()
+    try:
+        entries = parts_from(Table(line, "finished.jsonl"))
+    except ShapeError:
+        return ()
+    return tuple(part for part in entries if part.withheld is not None)
 
 
 def _finished(seen: Seen) -> dict[AttemptId, Attempt]:

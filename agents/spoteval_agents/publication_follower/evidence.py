@@ -9,12 +9,16 @@ from pathlib import Path
 from stat import S_ISREG
 
 from spoteval.files import sync_directory
+from spoteval.publication.needles import Stream
 from spoteval.store.contract import Put, Store
+from spoteval_agents.publication_follower.screen import Screen, Withheld
 from spoteval_agents.publication_follower.work import Blob, Ident
 
 IN_MEMORY_BYTES = 64_000_000
 """A file up to this size is sent from the very bytes that were hashed."""
 
+
+_CHUNK = 1 << 20
 
 # An episode may put a link or a pipe in the place of its file: the one is not followed, the other not waited for.
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -33,9 +37,12 @@ class Evidence:
     mode: int
     blob: Blob
     data: bytes | None
+    secret: str | None = None
+    """The credential whose secret it holds."""
 
     def put(self, store: Store, key: str) -> Put:
-        """Send it. Raises StoreError, and Changed where a large file changed while it was sent."""
+        """Send it. Raises StoreError, Changed where a large file changed while it was sent, and Withheld."""
+        self.refuse_secret()
         if self.data is not None:
             return store.put(key, self.data)
         answer = store.put_file(key, self.path)
@@ -43,8 +50,18 @@ class Evidence:
             raise Changed(f"{self.path}: changed while it was sent")
         return answer
 
+    def refuse_secret(self) -> None:
+        """Raises Withheld where it may not be published."""
+        if self.secret is not None:
+            raise Withheld(secret_of(self.secret), self.ident)
 
-def take(path: Path, top: Path, read: Callable[[], bytes] | None = None) -> Evidence:
+
+def take(
+    path: Path,
+    top: Path,
+    read: Callable[[], bytes] | None = None,
+    screen: Screen | None = None,
+) -> Evidence:
     """The bytes of `path`, or what `read` takes out of it, durable before they are read.
 
     `top` is the directory up to which names are made durable, and out of which nothing is read: an episode may have
@@ -57,12 +74,19 @@ def take(path: Path, top: Path, read: Callable[[], bytes] | None = None) -> Evid
         before = os.fstat(file.fileno())
         os.fsync(file.fileno())
         sync_names(path.parent, top)
-        data, blob = _read(file, before.st_size) if read is None else _of(read())
+        stream = (screen or Screen()).stream()
+        if read is None:
+            data, blob = _read(file, before.st_size, stream)
+        else:
+            data, blob = _of(read(), stream)
         after = os.fstat(file.fileno())
     ident = _ident(before)
     if not _ident(after) == ident == ident_of(path):
         raise Changed(f"{path}: changed while it was read")
-    return Evidence(path, ident, before.st_mode & 0o777, blob, data)
+    secret = stream.found
+    if secret is None and screen is not None and read is None:
+        secret = screen.inside(path)
+    return Evidence(path, ident, before.st_mode & 0o777, blob, data, secret)
 
 
 def _opened(path: Path) -> BufferedReader:
@@ -72,6 +96,11 @@ def _opened(path: Path) -> BufferedReader:
         os.close(descriptor)
         raise ValueError(f"{path}: not a plain file")
     return os.fdopen(descriptor, "rb")
+
+
+def secret_of(credential: str) -> str:
+    """Why a file is withheld."""
+    return f'holds the secret of credential "{credential}"'
 
 
 def blob_of(data: bytes) -> Blob:
@@ -91,14 +120,18 @@ def sync_names(directory: Path, top: Path) -> None:
         sync_directory(folder)
 
 
-def _read(file: BufferedReader, size: int) -> tuple[bytes | None, Blob]:
+def _read(file: BufferedReader, size: int, stream: Stream) -> tuple[bytes | None, Blob]:
     if size <= IN_MEMORY_BYTES:
-        return _of(file.read())
-    digest = hashlib.file_digest(file, "sha256")
+        return _of(file.read(), stream)
+    digest = hashlib.sha256()
+    while chunk := file.read(_CHUNK):
+        digest.update(chunk)
+        stream.feed(chunk)
     return None, Blob(digest.hexdigest(), file.tell())
 
 
-def _of(data: bytes) -> tuple[bytes, Blob]:
+def _of(data: bytes, stream: Stream) -> tuple[bytes, Blob]:
+    stream.feed(data)
     return data, blob_of(data)
 
 

@@ -18,6 +18,7 @@ from spoteval.store.contract import Store
 from spoteval_agents.publication_follower.decide import nothing
 from spoteval_agents.publication_follower.memory import Memory
 from spoteval_agents.publication_follower.passing import Job
+from spoteval_agents.publication_follower.screen import Screen
 from spoteval_agents.publication_follower.sending import Target
 from spoteval_agents.publication_follower.work import Kind
 
@@ -26,6 +27,10 @@ GoOn = Callable[[int], bool]
 
 def _never() -> bool:
     return False
+
+
+def _nothing_secret(record: RunRecord) -> Screen:  # noqa: ARG001
+    return Screen()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,7 @@ class World:
     adapter: Callable[[str], Harness]
     read_part: Callable[[Part], bytes]
     interrupted: Callable[[], bool] = _never
+    screen: Callable[[RunRecord], Screen] = _nothing_secret
 
 
 def active_record(disk: DurablePaths) -> RunRecord | Decision:
@@ -71,6 +77,7 @@ def make_job(
         epoch=epoch if epoch is not None else 0,
         paths=paths,
         read_part=world.read_part,
+        screen=memory.screen(record, world.screen),
     )
     survey = Survey()
     if kind is not Kind.LAST:

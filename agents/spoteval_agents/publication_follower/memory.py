@@ -1,16 +1,18 @@
 """What the follower remembers between passes. All of it may be lost: the journal and the witness are on the disk."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from spoteval.clock import Mark, Now, elapsed_s
-from spoteval.control.eventlog import DecisionLog
+from spoteval.control.eventlog import DecisionLog, tell
 from spoteval.decision import HOUR_S, Decision
 from spoteval.paths import DurablePaths
+from spoteval.run import RunRecord
 from spoteval_agents.publication_follower.heartbeat import Heart
 from spoteval_agents.publication_follower.journal import Journal
 from spoteval_agents.publication_follower.milestone import Milestone
-from spoteval_agents.publication_follower.work import Ident, Outcome
+from spoteval_agents.publication_follower.screen import Screen
+from spoteval_agents.publication_follower.work import Held, Ident, Outcome
 
 SETTLED_NS = 2_000_000_000
 """A file written less than this before it was read is read again: two writes may bear the same time."""
@@ -30,11 +32,16 @@ class Memory:
     run: str | None = None
     read: dict[str, Ident] = field(default_factory=dict)
     failed: frozenset[str] = frozenset()
+    held: dict[str, Held] = field(default_factory=dict)
     failing_since: Mark | None = None
     called: bool = False
+    took_at: Mark | None = None
+    noted: tuple[int, Mark | None] | None = None
+    """What idle-guard was told last: what waits, and when the store last took something."""
     milestone: Milestone = field(default_factory=Milestone)
     _journal: Journal | None = None
     _heart: Heart | None = None
+    _screen: Screen | None = None
     _said: tuple[str, str | None] | None = None
     _said_at: Mark | None = None
 
@@ -54,12 +61,26 @@ class Memory:
         """Forget what belongs to another run."""
         if self.run != run:
             self.run, self.read, self.failed = run, {}, frozenset()
+            self.held, self._screen = {}, None
 
     def learn(self, read: Mapping[str, Ident], failed: frozenset[str], now: Now) -> None:
         """Remember which files need no second look, and which failed."""
         until_ns = int(now.wall.timestamp() * 1e9) - SETTLED_NS
         self.read |= {name: ident for name, ident in read.items() if ident.mtime_ns < until_ns}
         self.failed = failed
+
+    def hold(self, withheld: Mapping[str, Held], finished: Iterable[str]) -> None:
+        """Remember what holds a secret, until it is published after all."""
+        self.held = {name: held for name, held in self.held.items() if name not in set(finished)}
+        self.held |= withheld
+
+    def screen(self, record: RunRecord, make: Callable[[RunRecord], Screen]) -> Screen:
+        """What to look for, made once for a run; what it cannot look for is said then."""
+        if self._screen is None:
+            self._screen = make(record)
+            for line in self._screen.complaints:
+                tell(line, warning=True)
+        return self._screen
 
     def judge(self, outcome: Outcome, now: Now) -> float | None:
         """Keep how long nothing works; returns the seconds of a failure that is over with this pass."""

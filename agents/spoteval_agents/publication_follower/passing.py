@@ -12,7 +12,15 @@ from spoteval_agents.publication_follower.memory import Memory
 from spoteval_agents.publication_follower.observe import look
 from spoteval_agents.publication_follower.sending import Target
 from spoteval_agents.publication_follower.slice import Slice, joined, left_episodes, work_off
-from spoteval_agents.publication_follower.work import Ident, Kind, Known, Outcome, Plan, Seen
+from spoteval_agents.publication_follower.work import (
+    Held,
+    Ident,
+    Kind,
+    Known,
+    Outcome,
+    Plan,
+    Seen,
+)
 
 ROUNDS = 2
 
@@ -31,7 +39,7 @@ class Job:
 
 def count_backlog(job: Job, memory: Memory) -> Outcome:
     """What a pass would have to look at, without doing it; files that may turn out to be published are counted."""
-    todo = plan(_seen(job), _known(job, memory, {}))
+    todo = plan(_seen(job), _known(job, memory, {}, {}))
     return Outcome(left=left_episodes(todo.works, set()), backlog=len(todo.works))
 
 
@@ -47,15 +55,19 @@ def make_pass(job: Job, memory: Memory, clock: Callable[[], Now]) -> Outcome:
         if store.requests == before or done.cut or last.away:
             break
     memory.learn(done.read, frozenset(done.failed), clock())
+    memory.hold(done.withheld, done.finished)
     return Outcome(
         episodes=done.done.episodes,
         files=done.done.files,
         bytes=done.done.bytes,
         requests=store.requests,
         left=left_episodes(todo.works, last.finished),
-        backlog=sum(work.name not in last.finished for work in todo.works),
+        backlog=sum(
+            work.name not in last.finished and work.name not in memory.held for work in todo.works
+        ),
         errors=tuple(done.failed.values()),
         complaints=todo.complaints,
+        withheld=memory.held,
         away=last.away,
         cut=done.cut,
         took_s=clock().mono_s - began.mono_s,
@@ -64,7 +76,7 @@ def make_pass(job: Job, memory: Memory, clock: Callable[[], Now]) -> Outcome:
 
 def _round(job: Job, memory: Memory, done: Slice) -> tuple[Plan, Slice]:
     seen = _seen(job)
-    todo = plan(seen, _known(job, memory, done.read))
+    todo = plan(seen, _known(job, memory, done.read, done.withheld))
     is_over = any(file.name == "end.json" for file in seen.own)
     again = job.kind is Kind.FINAL  # there is no next pass
     works = [
@@ -79,7 +91,8 @@ def _seen(job: Job) -> Seen:
     return look(job.target.paths, job.record, job.survey, job.session)
 
 
-def _known(job: Job, memory: Memory, read: dict[str, Ident]) -> Known:
+def _known(job: Job, memory: Memory, read: dict[str, Ident], withheld: dict[str, Held]) -> Known:
     journal = job.target.journal
     numbers = journal.number_of(job.target.run)
-    return Known(journal.put, numbers, {**memory.read, **read}, memory.failed)
+    known = {**memory.held, **withheld}
+    return Known(journal.put, numbers, {**memory.read, **read}, memory.failed, known)

@@ -10,9 +10,10 @@ from spoteval.publication.keys import manifest_key, part_key, safe_path
 from spoteval.publication.manifest import PartEntry, manifest_bytes, parts_from, witness_line
 from spoteval.shape import Table
 from spoteval.store.contract import Put, StoreError
-from spoteval_agents.publication_follower.evidence import Changed, Evidence, take
+from spoteval_agents.publication_follower.evidence import Changed, Evidence, secret_of, take
 from spoteval_agents.publication_follower.growing import publish_log, publish_state
 from spoteval_agents.publication_follower.numbers import attempt_id
+from spoteval_agents.publication_follower.screen import Withheld
 from spoteval_agents.publication_follower.sending import Done, Target, send, send_known
 from spoteval_agents.publication_follower.work import (
     Blob,
@@ -20,6 +21,7 @@ from spoteval_agents.publication_follower.work import (
     PutLog,
     PutOnce,
     PutState,
+    PutWithheld,
     Work,
 )
 
@@ -31,16 +33,23 @@ def carry(target: Target, work: Work) -> Done:
     if isinstance(work, PutOnce):
         return _once(target, work)
     if isinstance(work, PutLog):
-        whole = take(work.path, target.paths.root, work.path.read_bytes)  # in memory, however large
+        # In memory, however large.
+        whole = take(work.path, target.paths.root, work.path.read_bytes, target.screen)
+        whole.refuse_secret()
         return publish_log(target, work.name, whole)
     if isinstance(work, PutState):
-        return publish_state(target, work.name, take(work.path, target.paths.root))
+        whole = take(work.path, target.paths.root, screen=target.screen)
+        whole.refuse_secret()
+        return publish_state(target, work.name, whole)
+    if isinstance(work, PutWithheld):
+        return _again(target, work)
     raise TypeError(f"{work.name}: unknown work")
 
 
 def _once(target: Target, work: PutOnce) -> Done:
     """What exists under the key is this file: it is never rewritten, and nobody else writes there."""
-    done, evidence = Done(), take(work.path, target.paths.root)
+    done, evidence = Done(), take(work.path, target.paths.root, screen=target.screen)
+    evidence.refuse_secret()
     send(target, work.key, evidence, (evidence.blob,), done)
     return done
 
@@ -71,14 +80,41 @@ def _send_parts(target: Target, attempt: Attempt, done: Done) -> list[PartEntry]
     meant = [
         (key, item.blob)
         for _, key, item in taken
-        if key not in target.journal.put and item.blob not in earlier[key]
+        if item.secret is None and key not in target.journal.put and item.blob not in earlier[key]
     ]
     target.journal.give_number(target.run, attempt_id(attempt), attempt.number, meant)
     entries = []
     for part, key, item in taken:
-        found = _send_part(target, key, item, earlier[key], done)
-        entries.append(PartEntry(_name(part), found.size, found.sha256, item.mode))
+        if item.secret is None:
+            found = _send_part(target, key, item, earlier[key], done)
+        else:
+            found = item.blob
+            done.withheld.append(f"{_name(part)} {secret_of(item.secret)}")
+        entries.append(
+            PartEntry(_name(part), found.size, found.sha256, item.mode, withheld=item.secret)
+        )
     return entries
+
+
+def _again(target: Target, work: PutWithheld) -> Done:
+    """A part that was withheld is sent once it holds no configured secret any more, if it is the witnessed bytes."""
+    done, held = Done(), list[str]()
+    parts = {_name(part): part for part in work.attempt.parts}
+    for entry in work.entries:
+        part = parts.get(entry.name)
+        evidence = _take(target, part) if part is not None else None
+        if part is None or evidence is None or evidence.blob != Blob(entry.sha256, entry.size):
+            held.append(f"{entry.name} is not what it was when it was withheld")
+        elif evidence.secret is not None:
+            held.append(f"{entry.name} {secret_of(evidence.secret)}")
+        else:
+            key = _key(target, work.attempt, part)
+            if evidence.blob not in target.journal.intents(key):
+                target.journal.intend([(key, evidence.blob)])
+            send(target, key, evidence, (evidence.blob,), done)
+    if held:
+        raise Withheld("; ".join(held))
+    return done
 
 
 def _send_part(
@@ -102,7 +138,7 @@ def _send_again(target: Target, attempt: Attempt, line: Mapping[str, object], do
     witnessed = {part.name: part for part in parts_from(Table(line, "finished.jsonl"))}
     for part in attempt.parts:
         key, entry = _key(target, attempt, part), witnessed.get(_name(part))
-        if entry is None or key in target.journal.put:
+        if entry is None or entry.withheld is not None or key in target.journal.put:
             continue
         with suppress(OSError, ValueError, Changed):
             evidence = _take(target, part)
@@ -112,7 +148,7 @@ def _send_again(target: Target, attempt: Attempt, line: Mapping[str, object], do
 
 def _take(target: Target, part: Part) -> Evidence:
     read = None if part.member is None else partial(target.read_part, part)
-    return take(part.path, target.paths.root, read)
+    return take(part.path, target.paths.root, read, target.screen)
 
 
 def _key(target: Target, attempt: Attempt, part: Part) -> str:

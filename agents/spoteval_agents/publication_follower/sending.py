@@ -1,13 +1,14 @@
 """One object at a time: what was meant is on disk before the put, what the store answered after it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from spoteval.episode import Part
 from spoteval.paths import RunPaths
 from spoteval.store.contract import Put, Store
 from spoteval_agents.publication_follower.evidence import Changed, Evidence, blob_of
 from spoteval_agents.publication_follower.journal import Journal, held
+from spoteval_agents.publication_follower.screen import Screen
 from spoteval_agents.publication_follower.work import Blob, Ident
 
 
@@ -22,6 +23,7 @@ class Target:
     epoch: int
     paths: RunPaths
     read_part: Callable[[Part], bytes]
+    screen: Screen = field(default_factory=Screen)
 
 
 @dataclass(slots=True)
@@ -35,6 +37,8 @@ class Done:
     files: int = 0
     bytes: int = 0
     read: Ident | None = None
+    withheld: list[str] = field(default_factory=list)
+    """Parts of the episode that were not sent, and why."""
 
     def count(self, answer: Put, blob: Blob) -> None:
         """Count an object, where it is new."""

@@ -6,8 +6,15 @@ from dataclasses import dataclass, field
 from spoteval.store.contract import StoreError, StoreRefused
 from spoteval_agents.publication_follower.evidence import Changed
 from spoteval_agents.publication_follower.publisher import carry
+from spoteval_agents.publication_follower.screen import Withheld
 from spoteval_agents.publication_follower.sending import Done, Target
-from spoteval_agents.publication_follower.work import Ident, PutEpisode, Work
+from spoteval_agents.publication_follower.work import (
+    Held,
+    Ident,
+    PutEpisode,
+    Work,
+    withheld_name,
+)
 
 AWAY_AFTER = 3
 """Errors of the store in a row, of which the pass concludes that it is away; others wait for the next pass."""
@@ -22,6 +29,8 @@ class Slice:
     read: dict[str, Ident] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
+    withheld: dict[str, Held] = field(default_factory=dict)
+    """Works that were not done since they hold a secret."""
     cut: bool = False
     """Whether time or bytes were used up before the works were."""
     unanswered: int = 0
@@ -51,6 +60,8 @@ def _try(target: Target, work: Work, result: Slice) -> None:
         done = carry(target, work)
     except Changed as changed:
         result.waiting.append(str(changed))
+    except Withheld as held:
+        result.withheld[work.name] = Held(str(held), held.ident)
     except StoreError as error:
         result.failed[work.name] = str(error)
         result.unanswered += not isinstance(error, StoreRefused)
@@ -68,6 +79,8 @@ def _take(result: Slice, work: Work, done: Done) -> None:
     result.done.bytes += done.bytes
     if done.read is not None:
         result.read[work.name] = done.read
+    if done.withheld:
+        result.withheld[withheld_name(work.name)] = Held("; ".join(done.withheld))
 
 
 def _said(error: Exception) -> str:
@@ -86,6 +99,7 @@ def joined(first: Slice, second: Slice) -> Slice:
         first.read | second.read,
         failed | second.failed,
         [*first.waiting, *second.waiting],
+        first.withheld | second.withheld,
         first.cut or second.cut,
         second.unanswered,
     )

@@ -6,6 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from spoteval.episode import Attempt
+from spoteval.publication.manifest import PartEntry
 from spoteval.publication.own import Manner
 
 AttemptId = tuple[str, str]
@@ -37,6 +38,19 @@ class Ident:
     inode: int
     size: int
     mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Why something is withheld, and the file as it was then; None for parts of an episode."""
+
+    why: str
+    ident: Ident | None = None
+
+
+def withheld_name(work: str) -> str:
+    """How what an episode lacks is called in a line."""
+    return f"{work}: withheld part"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +87,8 @@ class Known:
     numbers: Mapping[AttemptId, int] = field(default_factory=dict)
     read: Mapping[str, Ident] = field(default_factory=dict)
     failed: frozenset[str] = frozenset()
+    held: Mapping[str, "Held"] = field(default_factory=dict)
+    """What holds a secret, as far as this process has seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +114,14 @@ class PutEpisode(Work):
 
     attempt: Attempt
     line: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PutWithheld(Work):
+    """Parts of a published attempt that were withheld: each new process tries again, it may know other secrets."""
+
+    attempt: Attempt
+    entries: tuple[PartEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +159,8 @@ class Outcome:
     backlog: int = 0
     errors: tuple[str, ...] = ()
     complaints: tuple[str, ...] = ()
+    withheld: Mapping[str, "Held"] = field(default_factory=dict)
+    """What is not published since it holds a secret."""
     away: bool = False
     cut: bool = False
     took_s: float = 0.0

@@ -37,6 +37,8 @@ def _tell(found: PullReport) -> None:
         step(f"differs: {difference}")
     for attempt in found.unfinished:
         step(f"not published to its end, left out: {attempt}")
+    for part in found.withheld:
+        step(str(part))
     verdict = "every byte verified" if found.verified else "NOT all verified"
     say(
         f"{found.run}: {found.episodes} episodes, {found.files} files, {found.bytes} bytes"
@@ -54,4 +56,5 @@ def _record(found: PullReport) -> dict[str, object]:
         "verified": found.verified,
         "differences": [str(item) for item in found.differences],
         "unfinished": list(found.unfinished),
+        "withheld": [str(item) for item in found.withheld],
     }

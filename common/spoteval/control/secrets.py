@@ -16,11 +16,25 @@ def read_secret(directory: Path, name: str) -> str:
     Raises ConfigError (exit 2) for a file that is absent, open to others, empty, or not one printable line. The text
     names the file, never what is in it.
     """
+    return _one_line(_checked(directory, name))
+
+
+def read_credential(directory: Path, name: str) -> str:
+    """The text of a credential file of any form. Raises ConfigError as `read_secret` does, but for its lines."""
+    path = _checked(directory, name)
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "is no text"
+        raise ConfigError(f"{path}: {why}") from None
+
+
+def _checked(directory: Path, name: str) -> Path:
     path = directory / name
     if not name or "/" in name or name.startswith("."):
         raise ConfigError(f'credential "{name}": must be the name of a file in {directory}')
     _refuse_open(path)
-    return _one_line(path)
+    return path
 
 
 def secret_environment(directory: Path, names: Mapping[str, str]) -> dict[str, str]:

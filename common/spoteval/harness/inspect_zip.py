@@ -57,6 +57,11 @@ class Archive:
         """The members. A name that occurs twice counts once: its last entry replaced the others."""
         return frozenset(self._infos)
 
+    def checksum(self, name: str) -> str:
+        """CRC and size of a member, as the directory has them."""
+        info = self._infos[name]
+        return f"{info.CRC:08x}-{info.file_size}"
+
     def read(self, name: str) -> bytes:
         """A member, decompressed and checked against its CRC; raises OSError or Damaged."""
         info = self._infos.get(name)

@@ -13,16 +13,22 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class PartEntry:
-    """One part: its name within the attempt, its bytes by size and sha256, and its file mode."""
+    """One part: its name within the attempt, its bytes by size and sha256, and its file mode.
+
+    `withheld` names the credential whose secret it held when the manifest was made: then its bytes need not be there.
+    """
 
     name: str
     size: int
     sha256: str
     mode: int
+    withheld: str | None = None
 
     def record(self) -> dict[str, object]:
         """The entry as a JSON object."""
-        return {"name": self.name, "size": self.size, "sha256": self.sha256, "mode": self.mode}
+        held = {} if self.withheld is None else {"withheld": self.withheld}
+        own = {"name": self.name, "size": self.size, "sha256": self.sha256, "mode": self.mode}
+        return {**own, **held}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,4 +77,4 @@ def _part(table: Table) -> PartEntry:
         raise table.error("size", "a number of bytes")
     if _SHA256.fullmatch(sha256) is None:
         raise table.error("sha256", "64 hexadecimal digits")
-    return PartEntry(table.text("name"), size, sha256, mode & 0o777)
+    return PartEntry(table.text("name"), size, sha256, mode & 0o777, table.maybe_text("withheld"))

@@ -7,7 +7,14 @@ from pathlib import Path
 
 from spoteval.files import write_record, write_whole
 from spoteval.publication.keys import MANIFEST
-from spoteval.publication.tree import Difference, TreeFile, run_layout, tree_files, unfinished
+from spoteval.publication.tree import (
+    Difference,
+    TreeFile,
+    WithheldPart,
+    run_layout,
+    tree_files,
+    unfinished,
+)
 from spoteval.store.contract import Store
 
 RECORD = ".spoteval-pull.json"
@@ -29,6 +36,8 @@ class PullReport:
     bytes: int
     differences: tuple[Difference, ...] = ()
     unfinished: tuple[str, ...] = ()
+    withheld: tuple[WithheldPart, ...] = ()
+    """Parts that the manifests name and that were never published: no difference."""
 
     @property
     def verified(self) -> bool:
@@ -47,9 +56,12 @@ def pull(store: Store, run: str, target: Path) -> PullReport:
         raise PullRefused(f'pull: "{run}": no such run in {store.url} (spoteval run list)')
     target.mkdir(parents=True, exist_ok=True)
     pulled, differences = list[dict[str, object]](), list[Difference]()
+    withheld = list[WithheldPart]()
     for item in tree_files(store, run, found):
         if isinstance(item, TreeFile):
             pulled.append(_written(target, item))
+        elif isinstance(item, WithheldPart):
+            withheld.append(item)
         else:
             differences.append(item)
     write_record(target / RECORD, {"run": run, "store": store.url, "files": pulled})
@@ -61,6 +73,7 @@ def pull(store: Store, run: str, target: Path) -> PullReport:
         bytes=sum(int(str(item["size"])) for item in pulled),
         differences=tuple(differences),
         unfinished=unfinished(found),
+        withheld=tuple(withheld),
     )
 
 

@@ -37,7 +37,18 @@ class Difference:
         return f"{self.path}: {self.what}"
 
 
-Found = TreeFile | Difference
+@dataclass(frozen=True, slots=True)
+class WithheldPart:
+    """A part that is not in the store, and the manifest says so: it held the secret of this credential."""
+
+    path: str
+    credential: str
+
+    def __str__(self) -> str:
+        return f'{self.path}: withheld, it held the secret of credential "{self.credential}"'
+
+
+Found = TreeFile | Difference | WithheldPart
 
 
 def run_layout(store: Store, run: str) -> Layout:
@@ -99,6 +110,8 @@ def _part(store: Store, key: str, path: str, part: PartEntry) -> Found:
     try:
         data = store.get(key)
     except NotThere:
+        if part.withheld is not None:
+            return WithheldPart(path, part.withheld)
         return Difference(path, f"missing: the manifest names {part.size} bytes")
     if len(data) != part.size:
         return Difference(path, f"differs: {len(data)} bytes, the manifest says {part.size}")

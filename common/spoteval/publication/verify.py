@@ -64,7 +64,7 @@ def compare(store: Store, run: str, run_dir: Path) -> VerifyReport:
     for item in tree_files(store, run, run_layout(store, run)):
         if isinstance(item, Difference):
             differences.append(item)
-        else:
+        elif isinstance(item, TreeFile):
             seen.add(item.path)
             differences += _against_disk(item, run, run_dir, witnessed)
     differences += (_unpublished(name) for name in own_names(run_dir) if name not in seen)

@@ -15,6 +15,7 @@ from spoteval.files import encoded
 from spoteval.notice.open import open_notices
 from spoteval.paths import DurablePaths, HostPaths
 from spoteval.publication.keys import fact_key
+from spoteval.publication.needles import needles_of
 from spoteval.report.agents import AGENTS, is_running
 from spoteval.report.check import Check, fail, ok, warn
 from spoteval.run import RunRecord
@@ -66,11 +67,12 @@ def _credentials(config: GuestConfig, paths: HostPaths) -> Iterator[Check]:
     names += config.run.secret_env.values() if config.run is not None else ()
     for name in dict.fromkeys(names):
         try:
-            read_secret(paths.credentials, name)
+            secret = read_secret(paths.credentials, name)
         except ConfigError as error:
             yield fail("credential", str(error), 2)
         else:
             yield ok("credential", f"{paths.credentials / name}")
+            yield from (warn("credential", why) for why in needles_of({name: [secret]}).ignored)
 
 
 def _disk(config: GuestConfig) -> Iterator[Check]:
