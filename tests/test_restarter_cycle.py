@@ -14,9 +14,10 @@ from spoteval.control.holds import look, release
 from spoteval.files import encoded
 from spoteval.provider.contract import Observation, Reply, State
 from spoteval.publication.keys import end_key, heartbeat_key, hold_key, record_key
-from spoteval.run import RunPlan, RunRecord
+from spoteval.run import RunPlan, RunRecord, StopRules
 from spoteval.shape import Unreadable
 from spoteval.store.contract import StoreError
+from spoteval_agents.restarter.case import Case
 
 GRACE_S, WINDOW_S = POLICY.poll.grace_s, POLICY.poll.start_window_s
 
@@ -344,6 +345,71 @@ def test_a_damaged_record_starts_nothing(host: Host) -> None:
     line = host.cycle(60).line()
     assert line.startswith("decision=hold-unknown")
     assert "runs/swe/record/000001.json" in line
+
+
+def recorded(host: Host, run: str, generation: int, failed_starts_s: float | None) -> None:
+    """The follower publishes a record with that limit."""
+    rules = StopRules(failed_starts_s=failed_starts_s)
+    plan = RunPlan("inspect", "fresh_budget", stop_rules=rules)
+    body = RunRecord(run, "gpu-1", generation, NOON, plan).record()
+    host.store.put(record_key(run, generation), encoded(body))
+
+
+def limit(host: Host, at_s: float) -> tuple[float | None, object]:
+    """After a look: the limit in force, and whose rules the line says it obeys."""
+    decision = host.cycle(at_s)
+    seen = host.world.look(host.book.state)
+    in_force = Case(host.book.state, seen, host.policy, host.clock()).limits.failed_starts_s
+    return in_force, decision.pairs["rules_of"]
+
+
+def test_the_earlier_rules_are_obeyed_until_the_newer_record_can_be_read(host: Host) -> None:
+    """Also after a restart of the process, and of its whole memory; the line says whose they are."""
+    recorded(host, "swe", 1, 600)
+    assert limit(host, 0) == (600, None)
+    host.fact("run-swe-2")
+    assert limit(host, 10) == (600, "swe-1")
+    assert host.book.state.run is not None
+    assert (host.book.state.run.generation, host.book.state.run.recorded) == (2, False)
+    host.restart()
+    assert limit(host, 20) == (600, "swe-1")
+    host.paths.state.unlink()
+    host.paths.events.unlink()
+    host.restart()
+    assert limit(host, 30) == (600, "swe-1")
+    assert host.events()[0].detail["rules_of"] == "swe-1"
+    recorded(host, "swe", 2, 900)
+    assert limit(host, 40) == (900, None)
+
+
+def test_another_run_is_assigned_under_the_earlier_rules(host: Host) -> None:
+    """It is not over by the end or the deadline of the earlier one."""
+    recorded(host, "swe", 1, 600)
+    host.fact(ended_fact("swe"))
+    assert host.cycle(0).word == "run-over"
+    host.fact("run-gaia-1", 2)
+    assert limit(host, 60) == (600, "swe-1")
+    assert host.provider.calls == ["start"]
+    host.fact("run-gaia-2", 2)
+    assert limit(host, 70) == (600, "swe-1")
+    recorded(host, "gaia", 2, None)
+    assert limit(host, 80) == (2700, None)
+
+
+def test_a_damaged_newer_record_leaves_the_earlier_rules(host: Host) -> None:
+    """It is published, and cannot be read; holds are seen all the same."""
+    recorded(host, "swe", 1, 600)
+    host.cycle(0)
+    host.store.put(record_key("swe", 2), b"\0\0\0")
+    host.fact("run-swe-2")
+    host.place()
+    assert limit(host, 60) == (600, "swe-1")
+    assert host.cycle(61).word == "held"
+
+
+def test_without_an_earlier_record_the_grant_is_the_limit(host: Host) -> None:
+    """Nobody's rules are obeyed, and the line names none."""
+    assert limit(host, 0) == (2700, None)
 
 
 def test_the_guests_last_sign_stands_in_the_line(host: Host) -> None:

@@ -120,7 +120,9 @@ class Case:
     ) -> Decision:
         """The decision: instance and state first, holds behind its own facts, the sentence last."""
         strays = ",".join(self.seen.strays) if self.seen.strays else None
+        run = self.state.run
         tail: dict[str, Value] = {
+            "rules_of": run.obeys if run is not None else None,
             "holds": self.holds_word,
             "holds_of_no_instance": strays,
             "next_s": next_s,

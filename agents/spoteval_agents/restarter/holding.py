@@ -68,6 +68,8 @@ def see_run(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
         return state, ()
     run = seen.store.run
     detail = {"run": run.run, "generation": run.generation, "over": run.over} if run else {}
+    if run is not None and run.obeys is not None:
+        detail["rules_of"] = run.obeys
     return assigned(state, run), (told("run-assigned", policy, now, detail=detail),)
 
 

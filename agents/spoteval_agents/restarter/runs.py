@@ -20,10 +20,10 @@ def assignment(
     copy: Path,
     known: Assignment | None,
 ) -> Reading[Assignment | None]:
-    """The newest assignment; None where there is none. Unreadable where its record is damaged.
+    """The newest assignment; None where there is none. Unreadable where its record is damaged, and there is no earlier.
 
-    The record may reach the store later than the fact that names it: until then the run has no deadline
-    here. Raises StoreError.
+    The record may reach the store later than the fact that names it: until it can be read the rules of the earlier
+    record are obeyed, else a limit would fall while the next one is on its way. Raises StoreError.
     """
     if assigned is None:
         return None
@@ -34,12 +34,36 @@ def assignment(
     if before is not None and before.recorded and before.generation == generation:
         return before if over == before.over else replace(before, over=over)
     record = _record(store, copy, run, generation)
-    if isinstance(record, Unreadable):
-        return record
-    if record is None:
-        return Assignment(run, generation, over=over)
+    if isinstance(record, RunRecord):
+        return replace(_of(record), over=over)
+    earlier = _earlier(known, copy)
+    if earlier is None:
+        return record if isinstance(record, Unreadable) else Assignment(run, generation, over=over)
+    return replace(
+        earlier,
+        run=run,
+        generation=generation,
+        deadline=earlier.deadline if earlier.run == run else None,
+        over=over,
+        recorded=False,
+    )
+
+
+def _of(record: RunRecord) -> Assignment:
     plan = record.plan
-    return Assignment(run, generation, plan.deadline, over, plan.stop_rules, recorded=True)
+    return Assignment(
+        record.name, record.generation, plan.deadline, rules=plan.stop_rules, recorded=True
+    )
+
+
+def _earlier(known: Assignment | None, copy: Path) -> Assignment | None:
+    """Whose rules were obeyed last; where that is forgotten, those of the copy."""
+    if known is None or not (known.recorded or known.obeys):
+        kept = _parsed(read_record(copy))
+        known = _of(kept) if isinstance(kept, RunRecord) else None
+    if known is None or known.obeys is not None:
+        return known
+    return replace(known, obeys=f"{known.run}-{known.generation}")
 
 
 def _over(store: Store, listing: InstanceListing, run: str) -> str | None:

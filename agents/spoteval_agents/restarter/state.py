@@ -128,7 +128,8 @@ class KnownHold:
 class Assignment:
     """The run that the guest put on this instance. `over` says why it needs no instance any more.
 
-    `recorded`: deadline and rules are those of this generation's record, which never changes.
+    `recorded`: deadline and rules are those of this generation's record, which never changes. `obeys`: before it can
+    be read, the earlier record whose rules are in force, as `<run>-<generation>`.
     """
 
     run: str
@@ -137,6 +138,7 @@ class Assignment:
     over: str | None = None
     rules: StopRules = field(default_factory=StopRules)
     recorded: bool = False
+    obeys: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

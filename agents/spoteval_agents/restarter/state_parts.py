@@ -164,6 +164,7 @@ class PartReader:
             over=table.maybe_text("over"),
             rules=rules_from(rules) if rules is not None else StopRules(),
             recorded=table.flag("recorded", default=False),
+            obeys=table.maybe_text("obeys"),
         )
 
 
