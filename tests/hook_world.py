@@ -9,6 +9,7 @@ from spoteval.clock import Now
 from spoteval.config.guest import GuestConfig, read_guest
 from spoteval.control.eventlog import DecisionLog
 from spoteval.control.worker import Work
+from spoteval.decision import Decision
 from spoteval.files import read_lines
 from spoteval.interruption import Opened
 from spoteval.machine.systemd import Notifier
@@ -76,6 +77,20 @@ class AtOnce:
         return self.said.pop(name, None)
 
 
+class Heard(DecisionLog):
+    """The decision log, whose lines are kept for the test too."""
+
+    def __init__(self, said: list[str]) -> None:
+        super().__init__(None)
+        self._heard = said
+
+    def write(self, decision: Decision, now: Now) -> str:
+        """Log one decision."""
+        line = super().write(decision, now)
+        self._heard.append(line)
+        return line
+
+
 @dataclass
 class Units:
     """Members by unit, look by look; what is not scripted is empty."""
@@ -99,6 +114,8 @@ class Guest:
     units: Units = field(default_factory=Units)
     facts: list[Opened] = field(default_factory=list)
     steps: list[StepResult] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    """The decision lines of the journal."""
     asked: list[list[str]] = field(default_factory=list)
     """What lay in the run's interruptions each time systemd was asked."""
 
@@ -132,6 +149,8 @@ class Guest:
             instance="gpu-1",
             members=self.units,
             draining=self.host.draining,
+            docker=self.root / "docker.sock",
+            remove_containers=self.host.remove_containers,
             clock=self.clock,
             pause=self.clock.pause,
             say=self.steps.append,
@@ -140,7 +159,7 @@ class Guest:
         )
         target = resolve(self.config)
         sources = Sources(lambda: self.notice, lambda: target, self._stopping)
-        hook = Hook(self.config, self.host, "5e55", world, sources, Notifier(), DecisionLog(None))
+        hook = Hook(self.config, self.host, "5e55", world, sources, Notifier(), Heard(self.said))
         hook.recall(self.clock())
         return hook
 

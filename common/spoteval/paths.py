@@ -31,6 +31,11 @@ class HostPaths:
         return self.run / "poweroff"
 
     @property
+    def remove_containers(self) -> Path:
+        """Says which containers are to be removed; gone when they are (a root helper watches it)."""
+        return self.run / "remove-containers"
+
+    @property
     def session(self) -> Path:
         """The random that makes this boot's session its own."""
         return self.run / "session"

@@ -61,6 +61,7 @@ class RunPlan:
     concurrency: int = 16
     expected: int | None = None
     errors: str = "keep"
+    containers: tuple[str, ...] = ()
     preflight: tuple[str, ...] = ()
     preflight_within_s: float = 300.0
     deadline: datetime | None = None
@@ -81,6 +82,7 @@ class RunPlan:
             "concurrency": self.concurrency,
             "expected": self.expected,
             "errors": self.errors,
+            "containers": list(self.containers),
             "preflight": list(self.preflight),
             "preflight_within_s": self.preflight_within_s,
             "deadline": stamp(self.deadline) if self.deadline else None,
@@ -187,6 +189,7 @@ def _plan_from(table: Table) -> RunPlan:
         concurrency=table.whole("concurrency"),
         expected=int(expected) if expected is not None else None,
         errors=table.choice("errors", ERRORS),
+        containers=table.texts("containers", ()),
         preflight=table.texts("preflight"),
         preflight_within_s=table.number("preflight_within_s"),
         deadline=table.maybe_moment("deadline"),

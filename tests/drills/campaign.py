@@ -32,7 +32,9 @@ class Outcome:
 
     def text(self) -> str:
         """The printed row."""
-        return self.row.text() if self.row is not None else f"{self.cell}: {self.why}"
+        if self.row is None:
+            return f"{self.cell}: {self.why}"
+        return self.row.text() + ("" if self.good or self.row.wrong else ": but it does not add up")
 
     def record(self) -> dict[str, object]:
         """For --json."""

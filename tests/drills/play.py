@@ -14,8 +14,8 @@ from spoteval.control.requests import FINAL, pending
 from spoteval.control.runcontrol import RUN_UNIT
 from spoteval.control.runfiles import interruptions
 from spoteval.demo.stage import free_port
-from spoteval.files import read_lines
 from spoteval.machine.cgroup import MarkedProcesses
+from spoteval.shape import Unreadable
 
 HERE = Path(__file__).parent
 MODEL, EPISODES, SLOTS, DELAY_S = "stand-in", 9, 3, 0.4
@@ -97,6 +97,8 @@ def drill(root: Path, cell: Cell) -> Played:
             box.switch_on()
             box.until(lambda: _runs(box), COMES_S, "the run to be resumed")
             time.sleep(INTO_S)
+        hold = box.paths.witness.with_name("hold")
+        hold.touch()
         _tell(box, cell)
         began_s = time.monotonic()
         if cell.moment == "final":
@@ -106,6 +108,7 @@ def drill(root: Path, cell: Cell) -> Played:
             box.until(lambda: _closed(box), cell.window_s, "the hook to be done")
             played.hook_s = time.monotonic() - began_s
         _taken(played)
+        hold.unlink()
         box.switch_on()
         _off(box)
     return played
@@ -147,9 +150,17 @@ def _off(box: Box) -> None:
 
 
 def _runs(box: Box) -> bool:
-    """The harness is there, but for the shell and our own part before it."""
-    asked = [line.get("kind") for line in read_lines(box.run.events).records]
-    return asked.count("run-start") > 1 and bool(MarkedProcesses(box.paths.node).members(RUN_UNIT))
+    """The harness itself is there: our own part, and the shell, have become it."""
+    found = MarkedProcesses(box.paths.node).members(RUN_UNIT)
+    return not isinstance(found, Unreadable) and any(_is_harness(pid) for pid in found)
+
+
+def _is_harness(pid: int) -> bool:
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return b"eval-set" in words and words[0] != b"/bin/sh"
 
 
 def _in_final_pass(box: Box) -> bool:

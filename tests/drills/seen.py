@@ -4,7 +4,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-OVER = ("end", "error", "cut")
+RUNS = ("begin", "again")
+"""`again` is a retry of the harness itself, which begins no new episode."""
 Line = tuple[str, str, str]
 
 
@@ -21,9 +22,9 @@ class Witnessed:
 
     @property
     def in_flight(self) -> frozenset[tuple[str, str]]:
-        """(episode, process) of those that began and were not over."""
-        over = {(key, pid) for word, key, pid in self.lines if word in OVER}
-        return frozenset((key, pid) for word, key, pid in self.lines if word == "begin") - over
+        """(episode, process) of those that ran. One that has failed and waits for its retry does not."""
+        last = {(key, pid): word for word, key, pid in self.lines}
+        return frozenset(both for both, word in last.items() if word in RUNS)
 
     @property
     def cut(self) -> Counter[str]:

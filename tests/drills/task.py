@@ -3,6 +3,8 @@
 Run in the harness's own environment, with SPOTEVAL_WITNESS naming the file in which episodes witness themselves.
 """
 
+import asyncio
+
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.hooks import Hooks, SampleEnd, SampleStart, hooks
@@ -13,7 +15,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from spoteval.local import witness
 from spoteval.local.model_server import WORDS, answer
 
-FAILS = "item-001"
+FAILS, HOLD = "item-001", "hold"
 
 
 @task
@@ -33,7 +35,10 @@ def ask() -> Solver:
     """Ask for a word a few times; the one that fails does so after its first answer, until it has failed once."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
+        if state.sample_id == FAILS and _failed_before():
+            witness.write("again", FAILS, 1)
         for turn in range(1, state.metadata["turns"] + 1):
+            await _while_held()
             item = int(str(state.sample_id).rpartition("-")[2])
             state.messages.append(ChatMessageUser(content=_question(item, turn)))
             state = await generate(state)
@@ -59,6 +64,13 @@ class Witness(Hooks):
         is_cut = error is not None and error.message.startswith("CancelledError")
         word = "end" if error is None else "cut" if is_cut else "error"
         witness.write(word, data.sample.id, data.sample.epoch)
+
+
+async def _while_held() -> None:
+    """Who runs when the machine is about to be taken still runs when it is."""
+    path = witness.path()
+    while path is not None and path.with_name(HOLD).exists():
+        await asyncio.sleep(0.05)
 
 
 def _failed_before() -> bool:

@@ -11,6 +11,7 @@ from spoteval.control.runfiles import interruptions, progress
 from spoteval.demo.layout import INSTANCE
 from spoteval.demo.truth import read_witness
 from spoteval.episode import classify, counted
+from spoteval.event import NEEDS_YOU
 from spoteval.files import read_lines, read_record
 from spoteval.publication.listing import Fact
 from spoteval.publication.verify import compare
@@ -18,6 +19,8 @@ from spoteval.shape import Unreadable
 from spoteval.store.open import open_store
 
 Names = tuple[str, ...]
+CALL = NEEDS_YOU
+"""A child that was killed may be told to a person at once; what was told is over when the run has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ def end_of(box: Box) -> End:
         holds=_sorted(hold.partition("-")[0] for hold in listing.standing),
         enders=_enders(box),
         facts=_sorted({f"{f.seq} {f.name}" for f in listing.facts if _is_sure(f)}),
-        events=_sorted({line["kind"] for line in read_lines(box.run.events).records}),
+        events=_sorted({line["kind"] for line in read_lines(box.run.events).records} - {CALL}),
         witness=_sorted([*seen.ended, f"rerun {seen.rerun}"]),
         damaged=_sorted(_damaged(box.disk.root)),
     )

@@ -14,8 +14,8 @@ from spoteval.publication.keys import manifest_key
 
 HERE = Path(__file__).parent
 WINDOW_S = 12.0
-WITHIN_S = 40.0
-"""Longer than any rest between two attempts of an agent: what has not come by then does not come."""
+WITHIN_S = 100.0
+"""Longer than any wait of an agent (30 s for a run that it may have asked for): what has not come then never comes."""
 _RUN = """\
 [run]
 harness = "directory"

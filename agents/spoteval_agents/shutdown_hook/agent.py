@@ -8,6 +8,7 @@ from spoteval.clock import monotonic_s, read_now
 from spoteval.config.guest import GuestConfig
 from spoteval.config.host import fail
 from spoteval.control import children
+from spoteval.control.containers import DOCKER
 from spoteval.control.eventlog import DecisionLog, tell
 from spoteval.control.guest import serve
 from spoteval.control.interrupting import adopt
@@ -111,6 +112,8 @@ def _world(config: GuestConfig, host: HostPaths, facts: Facts) -> World:
         instance=config.instance,
         members=members_here(),
         draining=host.draining,
+        docker=DOCKER,
+        remove_containers=host.remove_containers,
         clock=read_now,
         pause=sleep,
         say=_say,

@@ -8,6 +8,7 @@ from signal import SIGTERM
 from typing import TypeVar
 
 from spoteval.control import requests
+from spoteval.control.containers import Removal, ask_removal, first_start
 from spoteval.control.interrupting import SALVAGE
 from spoteval.control.requests import FINAL, Answer
 from spoteval.control.runcontrol import (
@@ -18,9 +19,10 @@ from spoteval.control.runcontrol import (
     until_s,
     usable,
 )
-from spoteval.files import touch
+from spoteval.files import read_lines, touch
 from spoteval.harness.contract import StopStep
 from spoteval.harness.plans import salvage_files, stop_steps
+from spoteval.machine.cgroup import SEEN_EMPTY_AGAIN_S
 from spoteval.shape import Reading, Unreadable
 from spoteval_agents.shutdown_hook.decide import AGENT
 from spoteval_agents.shutdown_hook.plan import Plan
@@ -29,7 +31,8 @@ from spoteval_agents.shutdown_hook.target import Target
 from spoteval_agents.shutdown_hook.work import Work
 
 FOLLOWER_UNIT = "spoteval-publication-follower.service"
-QUICK_S, LEAST_S = 0.5, 0.1
+QUICK_S, LEAST_S, CONTAINERS_S = 0.5, 0.1, 5.0
+SURE_S = SEEN_EMPTY_AGAIN_S + 0.3
 _LAST_WORD_S = 0.1  # a step ends so long before its bound, or its word is lost
 _LOOK_EVERY_S = 0.05
 _UNKNOWN_HARNESS = (StopStep(SIGTERM, 1.0),)
@@ -78,7 +81,18 @@ def _stop_stages(work: Work, plan: Plan) -> Iterator[Stage]:
     heard = steps[:1] if plan.first_step_only else steps
     for step, by_s in until_s(heard, max(0.0, plan.own_by_s - began_s)):
         yield Stage(step.signum.name, began_s + by_s, partial(_tell_run, work, step))
-    yield Stage("kill", plan.empty_by_s, partial(_kill, work))
+    # Two looks need their half second, also where the steps before used up all of their time.
+    sure_s = work.elapsed_s() + SURE_S
+    yield Stage("kill", max(plan.empty_by_s, sure_s), partial(_kill, work))
+    if work.target is not None and work.target.containers:
+        yield Stage("containers", _containers_by_s(plan), partial(_containers, work, work.target))
+
+
+def _containers_by_s(plan: Plan) -> float:
+    """Of the time for copying, which only then can begin, at most half; without any they are asked for and not seen."""
+    if plan.salvage_by_s is None:
+        return plan.empty_by_s
+    return plan.empty_by_s + min(CONTAINERS_S, (plan.salvage_by_s - plan.empty_by_s) / 2)
 
 
 def _own_steps(work: Work) -> tuple[StopStep, ...]:
@@ -127,6 +141,23 @@ def _kill(work: Work, within_s: float) -> str:
     if not done.empty:
         raise Failed(f"{done.count} killed, not seen empty twice")
     return f"{done.count} killed, empty"
+
+
+def _containers(work: Work, target: Target, within_s: float) -> str:
+    """The processes in a container are in no control group of ours: whoever may speak with Docker ends them."""
+    world, ends_s = work.world, work.elapsed_s() + within_s - _LAST_WORD_S
+    if not world.docker.exists():
+        return "no Docker here"
+    events = read_lines(target.paths.events).records
+    since = first_start(events, work.opened.session)
+    if since is None:
+        return "this life of the machine started no run"
+    ask_removal(world.remove_containers, Removal(target.containers, since, AGENT), world.clock())
+    while work.elapsed_s() < ends_s:
+        if not world.remove_containers.exists():
+            return "removed"
+        world.pause(_LOOK_EVERY_S)
+    raise Failed("asked for, not removed in time")
 
 
 def _salvage(work: Work, target: Target, within_s: float) -> str:

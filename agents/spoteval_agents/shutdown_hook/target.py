@@ -4,6 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from spoteval.config.guest import GuestConfig
+from spoteval.control.containers import filters_of
 from spoteval.control.disk import prove
 from spoteval.control.interrupting import prepare
 from spoteval.control.runfiles import active_run, interruptions, read_run
@@ -21,6 +22,8 @@ class Target:
     durable: DurablePaths
     run: str
     harness: str
+    containers: tuple[str, ...] = ()
+    """Docker filters of what is part of it."""
 
     @property
     def paths(self) -> RunPaths:
@@ -43,7 +46,7 @@ def resolve(config: GuestConfig) -> Reading[Target | None]:
     harness = record.plan.harness if isinstance(record, RunRecord) else _configured(config)
     with suppress(OSError):  # a full disk: the marker is then tried without its space
         prepare(proof.paths, paths)
-    return Target(proof.paths, name, harness)
+    return Target(proof.paths, name, harness, _containers(record))
 
 
 def unfinished(target: Target, session: str) -> Interruption | None:
@@ -76,6 +79,14 @@ def _own(target: Target, session: str) -> list[Interruption]:
         for item in items
         if item.opened.session == session and item.opened.source in (NOTICE, SHUTDOWN)
     ]
+
+
+def _containers(record: Reading[RunRecord]) -> tuple[str, ...]:
+    """Of a run whose record cannot be read nobody knows them."""
+    try:
+        return filters_of(record) if isinstance(record, RunRecord) else ()
+    except KeyError:
+        return ()
 
 
 def _configured(config: GuestConfig) -> str:

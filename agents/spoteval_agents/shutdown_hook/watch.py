@@ -21,10 +21,14 @@ class Polled(Generic[T]):
         """Read on until the process ends."""
         threading.Thread(target=self._loop, name=self._name, daemon=True).start()
 
+    def look(self) -> None:
+        """Read once more."""
+        self.value = self._taken()
+
     def _loop(self) -> None:
         while True:
             self._wanted.wait(self._every_s)
-            self.value = self._taken()
+            self.look()
 
     def _taken(self) -> Reading[T]:
         try:

@@ -27,6 +27,9 @@ class World:
     instance: str
     members: Members
     draining: Path
+    docker: Path
+    """Docker's socket: where it is not there, no containers are."""
+    remove_containers: Path
     clock: Callable[[], Now]
     pause: Callable[[float], None]
     say: Callable[[StepResult], None]

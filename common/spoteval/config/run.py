@@ -94,6 +94,7 @@ def run_plan(table: Table) -> RunPlan:
         concurrency=found.concurrency,
         expected=found.expected,
         errors=found.errors,
+        containers=found.containers,
         preflight=found.preflight,
         preflight_within_s=found.preflight_within_s,
         deadline=found.deadline,

@@ -17,12 +17,27 @@ _STEPS = {
 }
 
 
+_CONTAINERS = {
+    # Each sample's sandbox is a project of Docker Compose of that name.
+    "inspect": ("label=com.docker.compose.project=inspect-*",),
+    "directory": (),
+}
+
+
 def stop_steps(name: str) -> tuple[StopStep, ...]:
     """The signals of a harness's own stop path, in order; SIGKILL is not among them, it is the caller's.
 
     Raises KeyError for a harness that does not exist.
     """
     return _STEPS[name]
+
+
+def container_filters(name: str) -> tuple[str, ...]:
+    """Docker filters that match the containers which the harness itself starts, and no model server's.
+
+    Raises KeyError for a harness that does not exist.
+    """
+    return _CONTAINERS[name]
 
 
 def salvage_files(name: str, work: Path) -> tuple[Path, ...]:
