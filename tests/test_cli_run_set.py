@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli_hosts import Hosts, made_hosts
+from cli_hosts import Hosts, made_hosts, restarter_file
 from spoteval.clock import read_now
 from spoteval.control.requests import Answer, pending, reply
 from spoteval.control.runfiles import read_run
@@ -81,14 +81,47 @@ def test_a_setting_is_changed(hosts: Hosts) -> None:
 
 
 def test_limits_are_those_of_the_grant_at_most(hosts: Hosts) -> None:
-    """The guest cannot read the grant: it says what becomes of a limit that is looser."""
+    """The guest cannot read the grant: it says so, and what becomes of a limit that is looser."""
     done = hosts.guest("run", "set", "spend=600 USD", "failed_starts=30min", "--reason", "x")
     assert done.lines == [
         "q3: stop_rules.spend none -> 600.00 USD",
         "q3: stop_rules.failed_starts none -> 30min",
-        "limits looser than [grant] on the restarter host have no effect there",
+        "[grant] is not known on this host: a limit looser than it has no effect on the restarter host",
         "generation 2, told to the restarter: run-q3-2",
     ]
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (
+            ("spend=600 USD",),
+            'spend "600.00 USD": looser than "500.00 USD" in [grant]: a run may only tighten it',
+        ),
+        (("spend=500 USD",), "this is a restarter host; it is typed on the guest"),
+        (("stop_rules.failed_starts=1h", "concurrency=3"), 'failed_starts "60min": looser than'),
+        (("failed_starts=45min",), "this is a restarter host; it is typed on the guest"),
+        (("spend=5 EUR",), 'spend "5.00 EUR": looser than'),
+        (("spend=none",), "this is a restarter host; it is typed on the guest"),
+        (("preemptions_before_episodes=4/20",), "preemptions_before_episodes"),
+    ],
+)
+def test_the_restarter_host_refuses_what_is_looser(
+    hosts: Hosts, words: tuple[str, ...], error: str
+) -> None:
+    """It knows the grant; what is within it is typed on the guest."""
+    more = '[grant]\nspend = { amount = 500, currency = "USD" }\n'
+    hosts.configure("restarter", restarter_file(hosts.base, more=more))
+    done = hosts.restarter("run", "set", *words, "--reason", "x")
+    assert done.code == 3
+    assert done.err.startswith(f"run set: {error}")
+
+
+def test_the_restarter_host_reads_what_is_typed(hosts: Hosts) -> None:
+    """A value that is none is said as on the guest."""
+    done = hosts.restarter("run", "set", "failed_starts=soon", "--reason", "x")
+    assert done.code == 2
+    assert "failed_starts" in done.err
 
 
 def test_what_is_so_already_makes_no_generation(hosts: Hosts) -> None:

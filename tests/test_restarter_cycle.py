@@ -407,6 +407,23 @@ def test_a_damaged_newer_record_leaves_the_earlier_rules(host: Host) -> None:
     assert host.cycle(61).word == "held"
 
 
+def test_a_rule_looser_than_the_grant_is_told_once(host: Host) -> None:
+    """It was typed where nobody knows the grant; the grant stands, and when it is mended that is told too."""
+    recorded(host, "swe", 1, 2701)
+    assert limit(host, 0) == (2700, None)
+    host.cycle(10)
+    assert host.told() == ["looser"]
+    (event,) = [event for event in host.events() if event.detail.get("topic") == "looser"]
+    assert event.reason == (
+        'run swe: failed_starts "2701s": looser than "45min" in [grant]: a run may only tighten it;'
+        " [grant] stands"
+    )
+    recorded(host, "swe", 2, 2700)
+    host.fact("run-swe-2")
+    host.cycle(20)
+    assert host.told() == ["looser", "-looser"]
+
+
 def test_without_an_earlier_record_the_grant_is_the_limit(host: Host) -> None:
     """Nobody's rules are obeyed, and the line names none."""
     assert limit(host, 0) == (2700, None)

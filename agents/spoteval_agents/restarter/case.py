@@ -19,7 +19,7 @@ FILE_HOLD = "operator"
 """The name under which the touch file stands in lines."""
 HOLD, STOP = "hold", "stop"
 """What is done besides saying it: the value of `action` in a line."""
-_NO_RULES = StopRules()
+NO_RULES = StopRules()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Case:
     def limits(self) -> Grant:
         """The grant, tightened by the rules of the run."""
         run = self.state.run
-        if run is None or run.rules == _NO_RULES:
+        if run is None or run.rules == NO_RULES:
             return self.policy.grant
         return tightened(self.policy.grant, run.rules)
 

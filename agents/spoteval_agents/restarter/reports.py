@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from spoteval.clock import Now, left_s, stamp
-from spoteval_agents.restarter.case import Case, span
+from spoteval.config.grant import looser
+from spoteval_agents.restarter.case import NO_RULES, Case, span
 from spoteval_agents.restarter.lives import cost
 from spoteval_agents.restarter.policy import (
     REPORT_OUTAGE_S,
@@ -120,6 +121,16 @@ def _refused(case: Case) -> str | None:
     return f"the provider refuses the start: {refusal.kind}"
 
 
+def _looser(case: Case) -> str | None:
+    """A run asks for more than is granted. What was typed on the guest, which knows no grant, is answered here."""
+    run = case.state.run
+    asks = run is not None and run.rules != NO_RULES
+    lines = looser(case.policy.grant, run.rules) if run is not None and asks else ()
+    return (
+        f"run {run.run}: {'; '.join(lines)}; [grant] stands" if run is not None and lines else None
+    )
+
+
 def _limits(case: Case) -> str | None:
     """A limit is reached while it runs. It runs on; what is not started again is the next one."""
     reached = list(_reached(case)) if case.state.life is not None else []
@@ -149,5 +160,6 @@ CONDITIONS = (
     Condition("not-off", _not_off, "it is off"),
     Condition("billed", _billed, "it is not billed while it is stopped"),
     Condition("start-refused", _refused, "its starts are no longer refused"),
+    Condition("looser", _looser, "the run asks for no more than [grant]", blind=True),
     Condition("limits", _limits, "it is within its limits, or off", "spoteval stop {}"),
 )

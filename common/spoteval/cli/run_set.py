@@ -9,13 +9,14 @@ from spoteval.cli.common import Host, disk_of, guest_of, store_of, this_host, wh
 from spoteval.cli.output import json_option, say, say_json
 from spoteval.cli.passing import ask_pass
 from spoteval.clock import read_now
+from spoteval.config.grant import Grant
 from spoteval.control.boot import this_boot
 from spoteval.control.facts import put_fact, run_fact
 from spoteval.control.refused import Failed
 from spoteval.control.requests import SOON
 from spoteval.control.runchange import open_record, tell_changes, write_generation
 from spoteval.control.runfiles import active_run
-from spoteval.control.runset import changed
+from spoteval.control.runset import changed, refuse_looser
 from spoteval.files import Taken, held
 from spoteval.machine.session import this_session
 from spoteval.paths import DurablePaths
@@ -27,7 +28,9 @@ from spoteval.store.contract import StoreError
 PASS_WITHIN_S = 20.0
 _FOLLOWER = "publication-follower"
 _LATER = ("concurrency",)
-_NOTE = "limits looser than [grant] on the restarter host have no effect there"
+_NOTE = (
+    "[grant] is not known on this host: a limit looser than it has no effect on the restarter host"
+)
 
 
 @click.command(name="set")
@@ -39,9 +42,12 @@ def set_(settings: tuple[str, ...], name: str | None, reason: str, as_json: bool
     """Change the active run: concurrency, deadline, stop rules, spend, price cap.
 
     Each change is a new generation of the record, an event and a line in the report. What is measured is
-    never changed: that is another run.
+    never changed: that is another run. Typed on the restarter host, it says whether a limit would loosen
+    [grant]; the guest, where it is changed, cannot know.
     """
     host = this_host()
+    if host.restarter is not None:
+        _refuse_looser(settings, host.restarter.grant)
     disk = disk_of(guest_of(host))
     record = open_record(disk, name or active_record(disk).name)
     fresh = _changed(host, disk, record, settings, reason)
@@ -50,6 +56,13 @@ def set_(settings: tuple[str, ...], name: str | None, reason: str, as_json: bool
         say_json(_record(record, fresh, assigned))
     else:
         say("\n".join(_lines(record, fresh, assigned)))
+
+
+def _refuse_looser(settings: tuple[str, ...], grant: Grant) -> None:
+    try:
+        refuse_looser(settings, grant)
+    except ShapeError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _changed(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from spoteval.clock import Now
+from spoteval.config.grant import Grant, looser
 from spoteval.config.run import RunSettings
 from spoteval.control.refused import Refused
 from spoteval.run import Change, RunPlan, RunRecord, StopRules
@@ -88,6 +89,20 @@ def changed(
     )
 
 
+def refuse_looser(words: Sequence[str], grant: Grant) -> None:
+    """Raise Refused where one of these `KEY=VALUE` is a limit that loosens the grant; ShapeError for what is none of
+    its values. Only a host that knows the grant can say so."""
+    rules = StopRules()
+    for word in words:
+        name, _, text = word.partition("=")
+        setting = _rules().get(name.removeprefix(_RULES))
+        if setting is not None and text:
+            found: Callable[..., StopRules] = replace
+            rules = found(rules, **{setting.key.field: _read(setting, text)})
+    if lines := looser(grant, rules):
+        raise Refused("; ".join(lines))
+
+
 def names() -> tuple[str, ...]:
     """The settings that may be changed, as they are typed."""
     return (*(setting.name for setting in _settings()), "order")
@@ -131,10 +146,15 @@ def _settings() -> tuple[_Setting, ...]:
         _Setting("concurrency", own["concurrency"], rule=False, optional=False),
         _Setting("deadline", own["deadline"], rule=False, optional=True),
     )
-    rules = (
-        _Setting(_RULES + item.name, item, rule=True, optional=True) for item in keys_of(StopRules)
-    )
-    return (*plain, *rules)
+    return (*plain, *_rules().values())
+
+
+def _rules() -> dict[str, _Setting]:
+    """The stop rules by their own names."""
+    return {
+        item.name: _Setting(_RULES + item.name, item, rule=True, optional=True)
+        for item in keys_of(StopRules)
+    }
 
 
 def _read(setting: _Setting, text: str) -> object:
