@@ -176,6 +176,22 @@ def test_row_3_an_answer_that_no_row_understands_starts_nothing(state: State) ->
     )
 
 
+def test_row_3_says_which_word_it_does_not_act_on() -> None:
+    """A provider that answers is not said to be silent."""
+    memory = stopped(-9000, unknown=Unknown(mark(0), "GONE", 2))
+    assert said(memory, look(State.GONE), 100) == (
+        "decision=unknown instance=gpu-1 state=GONE last_state=STOPPED unknown_s=100 error=GONE"
+        " repeats=2 holds=none"
+        ' why="nothing is done and nothing counted while the provider says GONE"'
+    )
+
+
+def test_row_3_what_is_understood_is_not_unknown() -> None:
+    """Whatever the looks before it said."""
+    memory = Memory(word="RUNNING", since=mark(0), unknown=Unknown(mark(0), "timeout"))
+    assert word(memory, look(State.RUNNING), 60) == "running"
+
+
 # Row 7
 
 

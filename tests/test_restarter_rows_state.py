@@ -156,6 +156,13 @@ def test_row_4_over_running() -> None:
     )
 
 
+def test_row_4_leaves_out_a_run_that_is_not_remembered() -> None:
+    """It is over all the same."""
+    found = said(replace(OVER, run=None), look(State.RUNNING, store=OVER_SIGHT), 7260)
+    assert (found.word, found.pairs["run"]) == ("over-running", None)
+    assert " run=" not in found.line()
+
+
 @pytest.mark.parametrize(
     ("kept_s", "expected"), [(7199, "running"), (7200, "over-running"), (7201, "over-running")]
 )
