@@ -29,6 +29,7 @@ def judged_bench(found: Mapping[str, object]) -> Iterator[Line]:
     most = polls.get(INSTANCES, {})
     for name, what, limit, unit in (
         ("wall_s", "wall time of one poll", WALL_S, "s"),
+        ("first_wall_s", "wall time of the first poll", WALL_S, "s"),
         ("cpu_s", "CPU time of one poll", CPU_S, "s"),
         ("rss_mb", "memory", RSS_MB, "MB"),
     ):
