@@ -9,7 +9,7 @@ from guest_world import NOW, RECORD, Guest, guest
 from spoteval.clock import Now
 from spoteval.control.children import Reply
 from spoteval.control.eventlog import DecisionLog, log_event
-from spoteval.control.runcontrol import RUN_UNIT
+from spoteval.control.runcontrol import RUN_UNIT, Stopped
 from spoteval.control.settling import settle_run
 from spoteval.control.worker import Work
 from spoteval.decision import Decision
@@ -75,12 +75,19 @@ class Play:
     pids: dict[str, frozenset[int]] = field(default_factory=dict)
     answers: dict[str, Callable[[list[str]], Reading[Reply]]] = field(default_factory=dict)
     asked: list[list[str]] = field(default_factory=list)
+    facts: dict[str, str] = field(default_factory=lambda: {"gpu": "H200", "gpus": "8"})
     starts: int = 0
+    stops: int = 0
+    stop_fails: bool = False
+    blind: bool = False
+    """Whether nobody can tell who belongs to the model server's unit."""
     now: Now = NOW
     lines: list[dict[str, str]] = field(default_factory=list)
 
     def members(self, unit: str) -> Reading[frozenset[int]]:
         """The unit's processes, as the play has them."""
+        if self.blind and unit == "vllm.service":
+            return Unreadable("cgroup: gone")
         return self.pids.get(unit, frozenset())
 
     def ask(self, verb: list[str], _: float) -> Reading[Reply]:
@@ -92,24 +99,39 @@ class Play:
             case "fact":
                 return self._epoch() if verb[1] == "epoch" else said(key=verb[2])
             case "server":
-                return said(ready=True, refused=False, saw="all well")
+                return probed(ready=True, saw="all well")
             case "settle":
                 return self._settle()
+            case "run":
+                return said(values=dict(self.facts), unknown={})
             case _:
                 return said(id="x", strength="proved")
+
+    def stop(self, *_: object) -> Reading[Stopped]:
+        """The run's own stop path: it is gone after its first step."""
+        if self.stop_fails:
+            return Unreadable("cgroup: gone")
+        self.stops += 1
+        self.pids.pop(RUN_UNIT, None)
+        return Stopped(("SIGTERM",), 0, empty=True)
 
     def agent(self) -> Agent:
         """A fresh process of the agent."""
         config, paths, disk = self.made.config, self.made.paths, self.made.disk
         world = World(config, paths, self, self.session, policy_of(config))
-        hands = Hands(config, paths, disk, self.session, AtOnce(), Tools(disk, self, self.ask))
+        hands = Hands(
+            config, paths, disk, self.session, AtOnce(), Tools(disk, self, self.ask, self.stop)
+        )
         return Agent(world, hands, AtOnce(), Heard(self.lines))
 
     def run(self, agent: Agent, until: str, cycles: int = 60) -> list[str]:
         """Cycles until a decision's stage is `until`; the stages on the way, each once."""
         stages: list[str] = []
         for _ in range(cycles):
+            before = len(self.lines)
             self.cycle(agent)
+            if len(self.lines) == before:  # an event was written, and nothing decided
+                continue
             stage = self.lines[-1]["stage"]
             stages += [] if stages and stages[-1] == stage else [stage]
             if stage == until:
@@ -176,6 +198,13 @@ def play(root: Path, servers: str = SERVERS) -> Play:
 def said(**body: object) -> Reply:
     """A child's answer."""
     return Reply(Table(body))
+
+
+def probed(**changes: object) -> Reply:
+    """The answer of one look at a server."""
+    plain: dict[str, object] = {"ready": False, "refused": False, "saw": "connection refused"}
+    rest = dict.fromkeys(("stage", "version", "restarts", "gave_up"))
+    return said(**{**plain, **rest, **changes})
 
 
 def away(_: list[str]) -> Reading[Reply]:

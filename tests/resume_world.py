@@ -8,7 +8,16 @@ from guest_world import NOW, RECORD
 from spoteval.clock import Mark, Now
 from spoteval.control.enders import Ender
 from spoteval_agents.boot_resume.decide import decide
-from spoteval_agents.boot_resume.seen import Plan, Policy, Probe, RunSeen, Seen, Server, State
+from spoteval_agents.boot_resume.seen import (
+    Facts,
+    Plan,
+    Policy,
+    Probe,
+    RunSeen,
+    Seen,
+    Server,
+    State,
+)
 from spoteval_agents.boot_resume.stages import Stages
 
 SERVER = Server("policy", "vllm.service", 4500.0, alive=True)
@@ -39,7 +48,7 @@ def seen(stages: Stages = RESUMED, **changes: Any) -> Seen:
 
 def planned(look: Seen, state: State | None = None, policy: Policy = POLICY) -> Plan:
     """What is decided now."""
-    return decide(state or State(), look, policy, NOW)
+    return decide(state or State(facts=Facts()), look, policy, NOW)
 
 
 def line(look: Seen, state: State | None = None) -> str:
@@ -50,4 +59,4 @@ def line(look: Seen, state: State | None = None) -> str:
 def looked(ready: int = 0, saw: str = "connection refused", **changes: Any) -> State:
     """A state in which the server was looked at just now."""
     probe = replace(Probe(ready=ready, saw=saw, at=NOW.mark), **changes)
-    return State(probes={"policy": probe})
+    return State(probes={"policy": probe}, facts=Facts())

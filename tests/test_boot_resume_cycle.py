@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from crash_points import Crash, CrashPoints
-from resume_play import Play, Waits, away, play, said
+from resume_play import Play, Waits, away, play, probed, said
 from spoteval.clock import Mark
 from spoteval.control import enders
 from spoteval.control.enders import Ender
@@ -19,6 +19,7 @@ from spoteval.loop import Wake
 from spoteval.shape import Table
 from spoteval_agents.boot_resume.agent import told_to_go
 
+GATE = ["server", "environment", "server"]
 AT = Mark(Play.now.wall, 0.0, "boot-0")
 INTENT = Ender("", "s0", "idle-guard", "idle for 1200 s", "idle-20261201T030000-ab12", AT)
 
@@ -48,13 +49,13 @@ def test_from_boot_to_the_first_episode(world: Play) -> None:
         "epoch",
         "resume",
         "settlement",
-        "server",
+        *GATE,
         "run-start",
         "first-episode",
     ]
     assert world.starts == 1
     kinds = ["booted", "epoch", "resume-began", "settled", "server-start", "healthy"]
-    assert world.kinds() == [*kinds, "run-start", "run-started"]
+    assert world.kinds() == [*kinds, "environment", "run-start", "run-started"]
     posts = [" ".join(verb) for verb in world.asked if verb[0] == "fact"]
     assert posts[:4] == ["fact epoch", "fact put booted", "fact put run-swe-2", "fact put healthy"]
     assert (world.made.disk.busy / "boot-resume").read_text() == "s1"
@@ -146,7 +147,7 @@ def test_an_agent_that_starts_anew_in_mid_run_only_watches(world: Play) -> None:
 
 def test_a_hold_waits_and_rm_resumes(world: Play) -> None:
     """Placed while the servers load: the way begins again at its begin, servers anew."""
-    world.answers["server probe"] = lambda _: said(ready=False, refused=False, saw="health 503")
+    world.answers["server probe"] = lambda _: probed(ready=False, refused=False, saw="health 503")
     agent = world.agent()
     world.run(agent, "server")
     world.made.disk.guest_hold.parent.mkdir()
@@ -156,16 +157,21 @@ def test_a_hold_waits_and_rm_resumes(world: Play) -> None:
     world.cycle(agent)
     world.made.disk.guest_hold.unlink()
     del world.answers["server probe"]
-    assert world.run(agent, "first-episode") == ["resume", "server", "run-start", "first-episode"]
+    assert world.run(agent, "first-episode") == [
+        "resume",
+        *GATE,
+        "run-start",
+        "first-episode",
+    ]
     assert world.kinds().count("held") == 1
 
 
 def test_a_late_server_is_held_and_a_person_told_once(world: Play) -> None:
     """The machine is not kept on for it; lifting the hold gives the server its time again."""
-    world.answers["server probe"] = lambda _: said(ready=False, refused=False, saw="health 503")
+    world.answers["server probe"] = lambda _: probed(ready=False, refused=False, saw="health 503")
     agent = world.agent()
     world.run(agent, "guest-hold", cycles=200)
-    text = "server policy is not ready after 60 s: health 503"
+    text = "server policy is not ready after 60 s: health 503, process alive"
     assert world.made.disk.guest_hold.read_text() == text
     assert world.kinds().count("needs_you") == 1
     world.cycle(agent)
@@ -176,7 +182,7 @@ def test_a_late_server_is_held_and_a_person_told_once(world: Play) -> None:
 
 def test_a_refused_key_tells_a_person_once_and_goes_on_when_it_is_right(world: Play) -> None:
     """However often it is looked at."""
-    refusal = said(ready=False, refused=True, saw="models 401: the key is refused")
+    refusal = probed(ready=False, refused=True, saw="models 401: the key is refused")
     world.answers["server probe"] = lambda _: refusal
     agent = world.agent()
     world.run(agent, "server")

@@ -21,11 +21,11 @@ from resume_world import (
 )
 from spoteval.control.markers import RUN_ASKED
 from spoteval.shape import Unreadable
-from spoteval_agents.boot_resume.seen import Seen, State
+from spoteval_agents.boot_resume.seen import Facts, Seen, State
 from spoteval_agents.boot_resume.stages import GATE, Stages
 from spoteval_agents.boot_resume.stages import RESUMED as BEGAN
 
-HEALTHY = replace(RESUMED, gate=mark(60), healthy=True)
+HEALTHY = replace(RESUMED, gate=mark(60), healthy=True, environment=True)
 WAIT = "agent=boot-resume decision=wait stage="
 BEGIN = "agent=boot-resume decision=begin stage="
 
@@ -222,7 +222,7 @@ def test_a_late_server_gets_the_guest_hold(elapsed_s: float, stage: str) -> None
     assert stage in plan.decision.line()
     late = elapsed_s > 4500
     assert plan.act == ("hold-guest" if late else None)
-    text = "server policy is not ready after 4500 s: connection refused"
+    text = "server policy is not ready after 4500 s: connection refused, process alive"
     assert plan.needs_you == (text if late else None)
     assert plan.busy is not late
 
@@ -243,7 +243,7 @@ def test_a_refused_key_waits_for_a_person_and_is_looked_at_seldom() -> None:
     """However long: no hold, no sign of work, and it goes on by itself once the key is right."""
     look = seen(replace(RESUMED, gate=mark(9000)))
     plan = planned(look, looked(saw="models 401: the key is refused", refused=True))
-    assert plan.needs_you == ("server policy refuses the run's key: models 401: the key is refused")
+    assert plan.needs_you == "server policy: models 401: the key is refused"
     assert (plan.act, plan.busy) == (None, False)
     old = looked(saw="models 401", refused=True, at=mark(10))
     assert planned(look, old).act == "probe policy"
@@ -365,8 +365,9 @@ def test_the_way_from_boot_to_run_is_the_designs() -> None:
         (Stages(resumed=True), State()),
         (RESUMED, State()),
         (replace(RESUMED, gate=NOW.mark), State()),
+        (replace(RESUMED, gate=NOW.mark), State(facts=Facts())),
         (HEALTHY, State()),
     ]
     found = [planned(seen(stages), state).decision.pairs["stage"] for stages, state in looks]
-    assert found == ["resume", "settlement", "server", "server", "run-start"]
+    assert found == ["resume", "settlement", "server", "environment", "server", "run-start"]
     assert POLICY.restarts == 3

@@ -1,5 +1,6 @@
 """boot-resume's memory: what is read from events, what is heard from work, which events a change is worth."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from guest_world import NOW
+from resume_play import probed
 from resume_world import JUDGE, POLICY, RESUMED, SERVER, later, mark, seen
 from spoteval.control.markers import RUN_ASKED, RUN_STARTED
 from spoteval.event import NEEDS_YOU, Event
@@ -19,8 +21,6 @@ from spoteval_agents.boot_resume.stages import (
     BOOTED,
     FIRST_EPISODE,
     GATE,
-    HEALTHY,
-    HELD,
     PREFLIGHT,
     RUN_GONE,
     SETTLED,
@@ -30,6 +30,7 @@ from spoteval_agents.boot_resume.stages import (
 from spoteval_agents.boot_resume.stages import (
     RESUMED as BEGAN,
 )
+from spoteval_agents.boot_resume.stages_server import HEALTHY, HELD
 
 ALL_THE_WAY = (BOOTED, BEGAN, SETTLED, GATE, HEALTHY, RUN_ASKED, RUN_STARTED, FIRST_EPISODE)
 RUNS = Stages(booted=True, resumed=True, ours=True, asked=mark(9), started=mark(8))
@@ -54,6 +55,16 @@ def heard(
     """The state and the kinds of events after work said something."""
     after, news = observe(state or State(), look or seen(), said, POLICY, NOW)
     return after, [item.kind for item in news]
+
+
+def looked_at(**changes: object) -> str:
+    """The word of one look at a server."""
+    return json.dumps(dict(probed(**changes).body.values))
+
+
+def ready() -> str:
+    """The word of a good look."""
+    return looked_at(ready=True, saw="all well")
 
 
 def news_of(look: Seen) -> list[News]:
@@ -123,13 +134,13 @@ def test_a_hold_is_an_event_where_it_stops_a_resume() -> None:
 def test_healthy_is_every_server_twice_in_a_row() -> None:
     """One good look is none; a bad one in between starts the count again."""
     gated = seen(replace(RESUMED, gate=mark(3)))
-    once, kinds = heard({"probe policy": "ready all well"}, look=gated)
+    once, kinds = heard({"probe policy": ready()}, look=gated)
     assert kinds == []
-    between, _ = heard({"probe policy": "starting health 503"}, once, gated)
+    between, _ = heard({"probe policy": looked_at(saw="health 503")}, once, gated)
     assert between.probes["policy"] == Probe(saw="health 503", at=NOW.mark)
-    again, kinds = heard({"probe policy": "ready all well"}, between, gated)
+    again, kinds = heard({"probe policy": ready()}, between, gated)
     assert kinds == []
-    _, kinds = heard({"probe policy": "ready all well"}, again, gated)
+    _, kinds = heard({"probe policy": ready()}, again, gated)
     assert kinds == [HEALTHY]
 
 
@@ -138,7 +149,7 @@ def test_one_server_that_is_ready_does_not_speak_for_the_other() -> None:
     gated = seen(replace(RESUMED, gate=mark(3)), servers=(SERVER, JUDGE))
     both = State(probes={"policy": Probe(2), "judge": Probe(1)})
     assert heard({}, both, gated)[1] == []
-    assert heard({"probe judge": "ready x"}, both, gated)[1] == [HEALTHY]
+    assert heard({"probe judge": ready()}, both, gated)[1] == [HEALTHY]
     assert heard({}, look=replace(gated, servers=()))[1] == [HEALTHY]
 
 
@@ -154,7 +165,10 @@ def test_looks_before_a_gate_do_not_count_in_it() -> None:
 @pytest.mark.parametrize(
     ("word", "probe"),
     [
-        ("refused models 401", Probe(saw="models 401", refused=True, at=NOW.mark)),
+        (
+            looked_at(saw="models 401", refused=True),
+            Probe(saw="models 401", refused=True, at=NOW.mark),
+        ),
         (Unreadable("timeout:45s"), Probe(saw="timeout:45s", at=NOW.mark)),
     ],
 )

@@ -13,7 +13,7 @@ from spoteval.config.guest import GuestConfig, read_guest
 from spoteval.control.boot import Boot, recorded_boot, this_boot
 from spoteval.control.runcontrol import Stopped
 from spoteval.control.runlife import hold_guest, new_plan, new_run, start_run
-from spoteval.control.runstop import Asked, stop_by_person
+from spoteval.control.runstop import Asked, stop_marked
 from spoteval.control.versions import WITHIN_S, versions
 from spoteval.event import events_from
 from spoteval.files import read_lines, read_record, touch
@@ -141,7 +141,7 @@ def _stop(
         return answer
 
     asked = Asked("ana", "look at it", "s3")
-    return stop_by_person(record, hosts.disk.run("q3"), asked, unit, (), stop=stop)
+    return stop_marked(record, hosts.disk.run("q3"), asked, unit, (), stop=stop)
 
 
 def test_a_persons_stop_is_marked_and_closed(tmp_path: Path) -> None:

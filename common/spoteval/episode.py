@@ -59,19 +59,26 @@ class Attempt:
     verdict: str | None = None
     limit: str | None = None
     error: str | None = None
+    origin: str | None = None
+    """Of a harness error: what failed, such as `model_server`; None where nothing tells."""
     usage: Usage = Usage()
     started: datetime | None = None
     ended: datetime | None = None
     session: str | None = None
     parts: tuple[Part, ...] = ()
+    cut: bool = False
+    """Whether it was cut, whatever its outcome: an attempt that a dead model server cut is a harness error too."""
 
     @property
     def finished(self) -> bool:
         """Whether it ended by itself."""
-        return self.outcome is not None and self.outcome.by_itself
+        return self.outcome is not None and self.outcome.by_itself and not self.cut
 
     def record(self) -> dict[str, object]:
-        """The attempt as a line of the witness `finished.jsonl` or of `settlement.jsonl` (parts are not in it)."""
+        """The attempt as a line of the witness `finished.jsonl` or of `settlement.jsonl`.
+
+        Parts are not in it, nor `cut`: that is which of the two files it stands in.
+        """
         return {
             "episode": self.key,
             "attempt": self.number,
@@ -80,6 +87,7 @@ class Attempt:
             "verdict": self.verdict,
             "limit": self.limit,
             "error": self.error,
+            "origin": self.origin,
             "input_tokens": self.usage.input_tokens,
             "output_tokens": self.usage.output_tokens,
             "started": stamp(self.started) if self.started else None,
@@ -101,6 +109,7 @@ def attempt_from(record: Mapping[str, object]) -> Reading[Attempt]:
             verdict=table.maybe_text("verdict"),
             limit=table.maybe_text("limit"),
             error=table.maybe_text("error"),
+            origin=table.maybe_text("origin"),
             usage=Usage(table.whole("input_tokens", 0), table.whole("output_tokens", 0)),
             started=table.maybe_moment("started"),
             ended=table.maybe_moment("ended"),

@@ -14,6 +14,8 @@ OPERATOR = "operator"
 END = "end"
 IDLE = "idle"
 UNKNOWN = "unknown"
+SERVER = "model-server"
+"""A model server died under the run, and the run was stopped by its own path."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,6 +202,10 @@ class DurablePaths:
         """One run's directory."""
         return RunPaths(self.runs / name)
 
+    def weights(self, server: str) -> Path:
+        """Which of a server's weights were verified."""
+        return self.root / "weights" / f"{server}.json"
+
 
 @dataclass(frozen=True, slots=True)
 class InstancePaths:

@@ -6,9 +6,13 @@ from datetime import datetime
 
 from spoteval.clock import stamp
 from spoteval.episode import Attempt, Outcome, attempt_from
-from spoteval.interruption import END, IDLE, OPERATOR
+from spoteval.interruption import END, IDLE, OPERATOR, SERVER
 
-_OUTCOMES = dict.fromkeys((OPERATOR, END, IDLE), Outcome.OPERATOR_STOPPED)
+_OUTCOMES = {
+    **dict.fromkeys((OPERATOR, END, IDLE), Outcome.OPERATOR_STOPPED),
+    SERVER: Outcome.HARNESS_ERROR,
+}
+_ORIGINS = {SERVER: "model_server"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ def settled_attempts(records: Iterable[Mapping[str, object]]) -> tuple[Attempt, 
     for record in records:
         attempt = attempt_from(record)
         if isinstance(attempt, Attempt):
-            first.setdefault(attempt.native_id, attempt)
+            first.setdefault(attempt.native_id, replace(attempt, cut=True))
     return tuple(first.values())
 
 
@@ -63,8 +67,9 @@ def settle(
 ) -> tuple[Settled, ...]:
     """The lines to append for attempts that an interruption cut: pure, and nothing twice."""
     known = tuple(records)
-    outcome = cut_outcome(cause)
-    fresh = unsettled(cut, known)
-    return tuple(
-        Settled(interruption, at, policy, replace(attempt, outcome=outcome)) for attempt in fresh
+    outcome, origin = cut_outcome(cause), _ORIGINS.get(cause)
+    ended = (
+        replace(attempt, outcome=outcome, origin=origin, cut=True)
+        for attempt in unsettled(cut, known)
     )
+    return tuple(Settled(interruption, at, policy, attempt) for attempt in ended)

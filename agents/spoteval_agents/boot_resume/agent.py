@@ -1,10 +1,11 @@
 """The process `spoteval-boot-resume`: resident, one look a second, the first stage that is not yet true."""
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from spoteval.clock import Now, read_now
+from spoteval.clock import Mark, Now, elapsed_s, read_now
 from spoteval.config.guest import GuestConfig
+from spoteval.config.server import ServerSettings
 from spoteval.control.children import ask
 from spoteval.control.eventlog import DecisionLog, tell
 from spoteval.control.guest import decisions_of, serve
@@ -24,6 +25,7 @@ from spoteval_agents.boot_resume.stages import AGENT
 from spoteval_agents.boot_resume.work import Tools, post
 from spoteval_agents.boot_resume.world import World
 
+PROBE_S = 60.0  # longer than the steps of a look together
 _LISTEN_S = 0.1  # how soon the end of slow work is noticed
 
 
@@ -36,55 +38,63 @@ class Agent:
     poster: Working
     log: DecisionLog
     state: State = field(default_factory=State)
-    _begun: dict[str, Working] = field(default_factory=dict)
+    _begun: dict[str, tuple[Working, Mark]] = field(default_factory=dict)
     _silent: set[str] = field(default_factory=set)
     _full: str | None = None
 
     def cycle(self, now: Now) -> float:
-        """One look and what follows from it; seconds until the next. What a disk does not take is done later."""
+        """One look and what follows from it; seconds until the next. What a disk does not take is done later.
+
+        Where the look is worth an event, that is written and nothing else is done: what was seen is old by it, and
+        to decide on it would do again what has just ended.
+        """
         work = (
             self.hands.worker.busy()
         )  # before its word is taken: else it could end between, and be done twice
-        said = self._taken()
-        seen = self.world.look(now, work)
+        said, took_s = self._taken(now)
+        seen = replace(self.world.look(now, work), took_s=took_s)
         self.state, news = observe(self.state, seen, said, self.world.policy, now)
-        plan = decide(self.state, seen, self.world.policy, now)
         self._note(said)
-        if seen.disk is not None:
-            self.log.path = None
-            self.log.write(plan.decision, now)
-            return plan.next_s
-        self.log.path = decisions_of(self.hands.disk, AGENT)
         try:
             self.hands.log(news, seen, now)
-            self.log.write(plan.decision, now)
-            self._do(plan, seen, now)
+            pause_s = 0.0 if news else self._decided(seen, now)
         except OSError as error:
             self._kept(f"{error.filename}: {error.strerror}")
             return 1.0
         self._kept(None)
-        return 0.0 if news else plan.next_s
+        return pause_s
 
     @property
     def working(self) -> str | None:
         """What is under way beside the loop."""
         return self.hands.worker.busy() or self.poster.busy()
 
+    def _decided(self, seen: Seen, now: Now) -> float:
+        """Decide, say so, and do it; without a disk nothing is done."""
+        plan = decide(self.state, seen, self.world.policy, now)
+        if seen.disk is not None:
+            self.log.path = None
+            self.log.write(plan.decision, now)
+            return plan.next_s
+        self.log.path = decisions_of(self.hands.disk, AGENT)
+        self.log.write(plan.decision, now)
+        self._do(plan, seen, now)
+        return plan.next_s
+
     def _do(self, plan: Plan, seen: Seen, now: Now) -> None:
         begun = self.hands.carry_out(plan, seen, now)
         if begun is not None:
-            self._begun[begun] = self.hands.worker
+            self._begun[begun] = (self.hands.worker, now.mark)
         item = posts.due(self.state, seen, self.world.policy, now)
         if item is not None and self.poster.start(item, post(item, self.hands.tools)):
-            self._begun[item] = self.poster
+            self._begun[item] = (self.poster, now.mark)
 
-    def _taken(self) -> dict[str, Reading[str]]:
-        """What ended work said, each once."""
-        found = {name: worker.take(name) for name, worker in self._begun.items()}
+    def _taken(self, now: Now) -> tuple[dict[str, Reading[str]], dict[str, float]]:
+        """What ended work said, each once, and how long it took."""
+        found = {name: worker.take(name) for name, (worker, _) in self._begun.items()}
         said = {name: word for name, word in found.items() if word is not None}
-        for name in said:
-            del self._begun[name]
-        return said
+        began = {name: self._begun.pop(name)[1] for name in said}
+        return said, {name: elapsed_s(mark, now) or 0.0 for name, mark in began.items()}
 
     def _kept(self, error: str | None) -> None:
         """A disk that takes nothing is said once, and once that it takes something again."""
@@ -107,8 +117,22 @@ class Agent:
 
 def policy_of(config: GuestConfig) -> Policy:
     """What the host file says to this agent."""
-    servers = (Server(item.name, item.unit, item.ready_within_s) for item in config.servers)
+    servers = map(_server, config.servers)
     return Policy(str(DurablePaths(config.disk.path).guest_hold), tuple(servers))
+
+
+def _server(item: ServerSettings) -> Server:
+    loads = item.kind == "ollama"  # at the first request, and not for who hangs up
+    return Server(
+        name=item.name,
+        unit=item.unit,
+        limit_s=item.ready_within_s,
+        kind=item.kind,
+        restarts=item.restarts,
+        cache=item.compile_cache,
+        weights=item.weights is not None,
+        probe_s=PROBE_S + (item.ready_within_s if loads else 0.0),
+    )
 
 
 def build(config: GuestConfig, host: HostPaths, session: str) -> Agent:

@@ -7,7 +7,7 @@ goes away, a run that ends, each brings its own row back.
 from collections.abc import Callable
 
 from spoteval.clock import Now
-from spoteval_agents.boot_resume import rows_gate, rows_run, rows_server
+from spoteval_agents.boot_resume import rows_after, rows_gate, rows_run, rows_server
 from spoteval_agents.boot_resume.case import Case
 from spoteval_agents.boot_resume.seen import Plan, Policy, Seen, State
 
@@ -20,6 +20,7 @@ ROWS: tuple[Callable[[Case], Plan | None], ...] = (
     rows_gate.guest_hold,
     rows_gate.intent_at_work,
     rows_gate.forked,
+    rows_after.server_died,
     rows_run.running,
     rows_gate.epoch,
     rows_gate.resume,
@@ -28,6 +29,7 @@ ROWS: tuple[Callable[[Case], Plan | None], ...] = (
     rows_run.complete,
     rows_run.failing,
     rows_server.servers,
+    rows_after.environment,
     rows_run.preflight,
 )
 

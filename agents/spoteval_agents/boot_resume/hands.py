@@ -43,7 +43,8 @@ class Hands:
         Returns the name of slow work that was begun.
         """
         if plan.needs_you is not None and plan.needs_you not in seen.told:
-            self.log([News(NEEDS_YOU, plan.needs_you)], seen, now)
+            command = {} if plan.command is None else {"command": plan.command}
+            self.log([News(NEEDS_YOU, plan.needs_you, command)], seen, now)
         if plan.news is not None:
             self.log([plan.news], seen, now)
         if plan.busy:

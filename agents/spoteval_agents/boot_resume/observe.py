@@ -1,5 +1,6 @@
 """What changed since the last look: events to write, and what slow work had to say. Pure, and always done."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -7,32 +8,41 @@ from spoteval.clock import Now, elapsed_s
 from spoteval.control.markers import RUN_STARTED
 from spoteval.shape import Reading, Unreadable
 from spoteval_agents.boot_resume import rows_gate, rows_run
-from spoteval_agents.boot_resume.rows_server import READY_LOOKS, probing
-from spoteval_agents.boot_resume.seen import News, Policy, Probe, RunSeen, Seen, State
+from spoteval_agents.boot_resume.news_server import missing, news_of_servers
+from spoteval_agents.boot_resume.rows_after import STOP_RUN, dead
+from spoteval_agents.boot_resume.rows_server import FACTS, probing, setting_aside, verifying
+from spoteval_agents.boot_resume.seen import Facts, News, Policy, Probe, RunSeen, Seen, State
 from spoteval_agents.boot_resume.stages import (
     BOOTED,
     FIRST_EPISODE,
-    HEALTHY,
-    HELD,
     MARK,
     PREFLIGHT,
     RUN_GONE,
 )
+from spoteval_agents.boot_resume.stages_server import CACHE_MOVED, HELD, WEIGHTS
 
-READY, REFUSED, FORKED = "ready", "refused", "forked"
-"""How the word of a probe and of a claim begins."""
+FORKED = "forked"
+"""How the word of a claim begins that was refused for good."""
+_EVENTS: Mapping[str, str] = {
+    rows_gate.EPOCH: "epoch",
+    rows_gate.ORPHANS: "orphans-removed",
+    STOP_RUN: "run-stopped-for-server",
+    setting_aside("").strip(): CACHE_MOVED,
+    verifying("").strip(): WEIGHTS,
+}
+"""Kinds of events by work; of work that names a server, by its first word."""
 
 
 def observe(
     state: State, seen: Seen, said: Mapping[str, Reading[str]], policy: Policy, now: Now
 ) -> tuple[State, tuple[News, ...]]:
     """The next state, and the events that the change is worth."""
-    state = _heard(_forgotten(state, seen), said, now)
-    news = [*_boot(seen), *_ended_work(said)]
+    state = _heard(_forgotten(state, seen), said, seen.took_s, now)
+    news = [*_boot(seen), *_ended_work(said, seen.took_s)]
     if seen.active is not None:
-        news += [*_held(seen, seen.active), *_servers(state, seen, seen.active, now)]
+        news += [*_held(seen, seen.active), *news_of_servers(state, seen, seen.active, now)]
         news += _process(seen, seen.active, policy, now)
-    return state, tuple(news)
+    return replace(state, missing=missing(seen)), tuple(news)
 
 
 def _forgotten(state: State, seen: Seen) -> State:
@@ -40,11 +50,17 @@ def _forgotten(state: State, seen: Seen) -> State:
     stages = seen.active.stages if seen.active is not None else None
     if stages is None or stages.gate is not None:
         return state
-    failed = {key: value for key, value in state.failed.items() if key != rows_run.PREFLIGHT}
-    return replace(state, probes={}, failed=failed)
+    failed = {key: value for key, value in state.failed.items() if not _is_mended(key)}
+    return replace(state, probes={}, failed=failed, facts=None)
 
 
-def _heard(state: State, said: Mapping[str, Reading[str]], now: Now) -> State:
+def _is_mended(work: str) -> bool:
+    return work == rows_run.PREFLIGHT or work.startswith((verifying(""), setting_aside("")))
+
+
+def _heard(
+    state: State, said: Mapping[str, Reading[str]], took_s: Mapping[str, float], now: Now
+) -> State:
     """Remember what work said: failures with their time, looks at servers, facts that are in the store."""
     for work, word in said.items():
         if work.startswith(probing("")):
@@ -55,6 +71,11 @@ def _heard(state: State, said: Mapping[str, Reading[str]], now: Now) -> State:
             state = replace(state, failed={**state.failed, work: (word.why, now.mark)})
         else:
             failed = {key: value for key, value in state.failed.items() if key != work}
+            state = (
+                replace(state, facts=_facts(word, took_s.get(work, 0.0)))
+                if work == FACTS
+                else state
+            )
             forked = word if word.startswith(FORKED) else state.forked
             posted = state.posted | {work}
             state = replace(state, failed=failed, forked=forked, posted=posted)
@@ -65,9 +86,22 @@ def _heard(state: State, said: Mapping[str, Reading[str]], now: Now) -> State:
 def _probe(before: Probe, word: Reading[str], now: Now) -> Probe:
     if isinstance(word, Unreadable):
         return Probe(saw=word.why, at=now.mark)
-    verdict, _, saw = word.partition(" ")
-    ready = before.ready + 1 if verdict == READY else 0
-    return Probe(ready, verdict == REFUSED, saw, now.mark)
+    said = json.loads(word)
+    return Probe(
+        ready=before.ready + 1 if said["ready"] else 0,
+        refused=said["refused"],
+        saw=said["saw"],
+        at=now.mark,
+        stage=said["stage"],
+        version=said["version"],
+        restarts=said["restarts"],
+        gave_up=said["gave_up"],
+    )
+
+
+def _facts(word: str, took_s: float) -> Facts:
+    said = json.loads(word)
+    return Facts(said["values"], said["unknown"], took_s)
 
 
 def _boot(seen: Seen) -> Iterable[News]:
@@ -75,35 +109,26 @@ def _boot(seen: Seen) -> Iterable[News]:
         yield News(BOOTED)
 
 
-def _ended_work(said: Mapping[str, Reading[str]]) -> Iterable[News]:
+def _ended_work(said: Mapping[str, Reading[str]], took_s: Mapping[str, float]) -> Iterable[News]:
+    """An event of each kind of work that is a stage, with its seconds."""
     for work, word in said.items():
-        if isinstance(word, Unreadable):
+        if isinstance(word, Unreadable) or word.startswith(FORKED):
             continue
+        took = {"took_s": round(took_s.get(work, 0.0), 3)}
         if work == rows_run.PREFLIGHT:
             yield News(PREFLIGHT, detail={"took_s": float(word)})
-        elif work == rows_gate.EPOCH and not word.startswith(FORKED):
-            yield News("epoch", reason=word)
-        elif work == rows_gate.ORPHANS:
-            yield News("orphans-removed", reason=word)
+        elif (kind := _EVENTS.get(work)) is not None:
+            yield News(kind, word, took)
         elif work.startswith(rows_gate.OWED):
-            yield News("hold-placed", reason=word)
+            yield News("hold-placed", word, took)
+        elif (kind := _EVENTS.get(work.partition(" ")[0])) is not None:
+            yield News(kind, word, {"server": work.partition(" ")[2], **took})
 
 
 def _held(seen: Seen, run: RunSeen) -> Iterable[News]:
     if seen.hold is not None and run.stages.resumed:
         reason = seen.hold.why if isinstance(seen.hold, Unreadable) else seen.hold
         yield News(HELD, reason=reason)
-
-
-def _servers(state: State, seen: Seen, run: RunSeen, now: Now) -> Iterable[News]:
-    """All ready at once, in the same gate."""
-    stages = run.stages
-    if stages.gate is None or stages.healthy:
-        return
-    looks = [state.probes.get(server.name, Probe()).ready for server in seen.servers]
-    if all(look >= READY_LOOKS for look in looks):
-        took_s = round(elapsed_s(stages.gate, now) or 0.0, 3)
-        yield News(HEALTHY, detail={"took_s": took_s})
 
 
 def _process(seen: Seen, run: RunSeen, policy: Policy, now: Now) -> Iterable[News]:
@@ -124,5 +149,8 @@ def _process(seen: Seen, run: RunSeen, policy: Policy, now: Now) -> Iterable[New
 
 
 def _gone(seen: Seen, reason: str | None, now: Now) -> News:
-    wanted = seen.draining or seen.hold is not None  # a hold comes before whatever a person stops
+    run = seen.active
+    unserved = run is not None and bool(run.stages.servers.died or dead(seen, run.stages))
+    # A hold comes before whatever a person stops; a run without its server has not failed by itself.
+    wanted = seen.draining or seen.hold is not None or unserved
     return News(RUN_GONE, reason, {MARK: now.record(), "wanted": wanted})

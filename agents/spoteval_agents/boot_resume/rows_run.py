@@ -25,7 +25,7 @@ def running(case: Case) -> Plan | None:
         "elapsed_s": shown_s(case.since_s(run.stages.started)),
     }
     if run.stages.first_episode:
-        return waits("running", pairs, next_s=WAITING_S)
+        return waits("running", pairs, next_s=SOON_S if case.state.missing else WAITING_S)
     return waits("first-episode", pairs, busy=True, next_s=SOON_S)
 
 

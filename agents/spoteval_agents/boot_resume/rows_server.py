@@ -1,5 +1,7 @@
 """The stage of the model servers: every one ready twice in a row, or a person is called. Pure."""
 
+from dataclasses import replace
+
 from spoteval.clock import stamp
 from spoteval.line import Value
 from spoteval.shape import Unreadable
@@ -10,6 +12,8 @@ from spoteval_agents.boot_resume.stages import GATE, MARK
 
 READY_LOOKS = 2
 LONGEST_PAUSE_S = 10.0
+FACTS = "environment"
+"""Asked of the machine while the servers load: the answer is needed when they are ready."""
 
 
 def servers(case: Case) -> Plan | None:
@@ -21,9 +25,11 @@ def servers(case: Case) -> Plan | None:
         began = case.seen.served_since or case.now.wall
         detail = {"at": stamp(began), MARK: case.now.record()}
         return begins("server", {"servers": len(case.seen.servers)}, news=News(GATE, detail=detail))
+    if (plan := _first(case)) is not None:
+        return plan
     waiting = [server for server in case.seen.servers if not ready(probe_of(case, server))]
     for server in waiting:
-        if (plan := _for_a_person(case, server)) is not None:
+        if (plan := _for_a_person(case, server) or _cache(case, server)) is not None:
             return plan
     return _looks(case, waiting) if waiting else waits("server", busy=True, next_s=0.0)
 
@@ -43,26 +49,84 @@ def probing(server: str) -> str:
     return f"probe {server}"
 
 
+def verifying(server: str) -> str:
+    """The name of the work that holds its weights against their sums."""
+    return f"weights {server}"
+
+
+def setting_aside(server: str) -> str:
+    """The name of the work that moves its compile cache away."""
+    return f"compile-cache {server}"
+
+
+def _first(case: Case) -> Plan | None:
+    """What is done before any look: deaths are counted, weights verified, the machine asked what it is."""
+    found = case.run.stages.servers
+    for server in case.seen.servers:
+        deaths = found.deaths.get(server.name, 0)
+        if deaths >= _most(server):
+            times = f"{deaths} times in a row"
+            return held("server", f"server {server.name} died under the run, {times}")
+        if server.weights and server.name not in found.verified:
+            return _weights(case, server)
+    if case.state.facts is None and FACTS not in case.state.failed:
+        return case.does("environment", FACTS)
+    return None
+
+
+def _weights(case: Case, server: Server) -> Plan:
+    """Wrong weights give a score of another model: nothing runs on them."""
+    work = verifying(server.name)
+    failed = case.state.failed.get(work)
+    if failed is not None:
+        return held("weights", f"weights of server {server.name}: {failed[0]}")
+    return case.does("weights", work, {"name": server.name, "limit_s": server.limit_s})
+
+
 def _for_a_person(case: Case, server: Server) -> Plan | None:
-    """A refused key is not mended by waiting; a server that is late gets the guest hold."""
+    """What waiting does not mend: a refused key, another model, starts that fail, a server that is late."""
     probe = probe_of(case, server)
     if probe.refused:
-        needs = f"server {server.name} refuses the run's key: {probe.saw}"
+        needs = f"server {server.name}: {probe.saw}"
         plan = waits("server", _pairs(case, server), needs_you=needs)
-        return Plan(plan.decision, needs_you=needs, act=_due(case, server))
-    late = case.since_s(case.run.stages.gate) > server.limit_s
-    is_known = probe.at is not None  # not yet after a restart of ours
-    if late and is_known and probe.ready == 0:
-        limit = f"{server.limit_s:.0f} s"
-        return held("server", f"server {server.name} is not ready after {limit}: {probe.saw}")
+        return replace(plan, act=_due(case, server), next_s=WORKING_S)
+    why = None if probe.ready or probe.at is None else _given_up(case, server)
+    return held("server", f"server {server.name} {why}: {seen_of(case, server)}") if why else None
+
+
+def _given_up(case: Case, server: Server) -> str | None:
+    """Why a server that is not ready is not waited for any longer."""
+    probe, failed = probe_of(case, server), case.run.stages.servers.failed.get(server.name, 0)
+    if probe.gave_up is not None:
+        return f"will not come by itself, {server.unit} failed ({probe.gave_up})"
+    if failed >= _most(server):
+        return f"failed to start {failed} times"
+    if case.since_s(case.run.stages.gate) > server.limit_s:
+        return f"is not ready after {server.limit_s:.0f} s"
     return None
+
+
+def _cache(case: Case, server: Server) -> Plan | None:
+    """A kill in mid-compile can leave a cache that ends every start: the last start has none. Once in a boot."""
+    found, work = case.run.stages.servers, setting_aside(server.name)
+    tried = server.name in found.moved or work in case.state.failed
+    if server.cache is None or tried or probe_of(case, server).ready:
+        return None
+    failed = found.failed.get(server.name, 0)
+    if failed < max(1, server.restarts - 1):
+        return None
+    return case.does("compile-cache", work, {"name": server.name, "failed": failed})
+
+
+def _most(server: Server) -> int:
+    return max(1, server.restarts)
 
 
 def _looks(case: Case, waiting: list[Server]) -> Plan:
     """Wait for the first that is not ready; look at whichever is due, one at a time."""
     due = next((act for server in waiting if (act := _due(case, server)) is not None), None)
     shown = waits("server", _pairs(case, waiting[0]), busy=True)
-    return Plan(shown.decision, act=due, busy=True, next_s=SOON_S if due else WORKING_S)
+    return replace(shown, act=due, next_s=SOON_S if due else WORKING_S)
 
 
 def _due(case: Case, server: Server) -> str | None:
@@ -82,11 +146,17 @@ def _pairs(case: Case, server: Server) -> dict[str, Value]:
         "name": server.name,
         "elapsed_s": shown_s(case.since_s(case.run.stages.gate)),
         "limit_s": server.limit_s,
-        "saw": f"{probe_of(case, server).saw}{_process(server)}",
+        "saw": seen_of(case, server),
     }
+
+
+def seen_of(case: Case, server: Server) -> str:
+    """What is known of a server, such as "connection refused, process alive, loading weights 71 %"."""
+    probe = probe_of(case, server)
+    return ", ".join(word for word in (probe.saw, _process(server), probe.stage) if word)
 
 
 def _process(server: Server) -> str:
     if isinstance(server.alive, Unreadable):
         return ""
-    return ", process alive" if server.alive else f", no process in {server.unit}"
+    return "process alive" if server.alive else f"no process in {server.unit}"

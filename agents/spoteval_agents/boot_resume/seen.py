@@ -6,6 +6,7 @@ from datetime import datetime
 
 from spoteval.clock import Mark
 from spoteval.control.enders import Ender
+from spoteval.control.environment import Standing
 from spoteval.decision import Decision
 from spoteval.run import RunRecord
 from spoteval.shape import Reading
@@ -20,6 +21,17 @@ class Server:
     unit: str
     limit_s: float
     alive: Reading[bool] = False
+    born_s: float | None = None
+    """On the clock of this boot, when the oldest of these processes began; None where nobody can tell."""
+    kind: str = "openai"
+    restarts: int = 3
+    """Failed starts in one boot, then a person is called."""
+    cache: str | None = None
+    """Set aside once, before the last of these starts."""
+    weights: bool = False
+    """Whether its weights are to be held against their sums."""
+    probe_s: float = 45.0
+    """Longest look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +59,8 @@ class RunSeen:
     begun: bool = False
     finishing: bool = False
     """A person has declared it over."""
+    standing: Standing = field(default_factory=Standing)
+    """Its environment, over all lives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +79,8 @@ class Seen:
     servers: tuple[Server, ...] = ()
     work: str | None = None
     """The slow thing that is under way."""
+    took_s: Mapping[str, float] = field(default_factory=dict)
+    """Of slow things that have ended just now, how long they took."""
     served_since: datetime | None = None
     """Since when the oldest process of a server unit lives; None where none does."""
 
@@ -87,12 +103,28 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """The looks at one server so far: ready ones in a row, when the last one was, what it saw."""
+    """The looks at one server so far: ready ones in a row, when the last one was, what it saw.
+
+    `stage` is how far its start is by its log, `restarts` its manager's count, `gave_up` why that stopped trying.
+    """
 
     ready: int = 0
     refused: bool = False
     saw: str = "not looked at yet"
     at: Mark | None = None
+    stage: str | None = None
+    version: str | None = None
+    restarts: int | None = None
+    gave_up: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the run is measured on, as far as the machine tells: by name, and why the rest is unknown."""
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    took_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +136,9 @@ class State:
     """Work that failed: why, and when; it is tried again after a while."""
     posted: frozenset[str] = frozenset()
     """Facts that the store has."""
+    facts: Facts | None = None
+    missing: frozenset[str] = frozenset()
+    """Servers whose processes were gone at the last look."""
     forked: str | None = None
     epoch_tried: bool = False
 
@@ -121,11 +156,13 @@ class News:
 class Plan:
     """A decision and what follows from it, in this order: a word to a person, an event, one act.
 
-    `busy` = idle-guard is to see that work is going on; never while a person is waited for.
+    `command` is what that person could type. `busy` = idle-guard is to see that work is going on; never while a
+    person is waited for.
     """
 
     decision: Decision
     needs_you: str | None = None
+    command: str | None = None
     news: News | None = None
     act: str | None = None
     busy: bool = False

@@ -1,15 +1,23 @@
 """Which stages of this life are behind us, read from the run's own events. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from spoteval.clock import Mark, mark_from
+from spoteval.clock import Mark
+from spoteval.control.environment import ENVIRONMENT
 from spoteval.control.markers import RUN_ASKED, RUN_STARTED
 from spoteval.event import NEEDS_YOU, Event, event_from
+from spoteval_agents.boot_resume.stages_server import (
+    HEALTHY,
+    HELD,
+    Servers,
+    mark_in,
+    servers_after,
+)
 
 AGENT = "boot-resume"
-BOOTED, RESUMED, HELD, SETTLED = "booted", "resume-began", "held", "settled"
-GATE, HEALTHY, PREFLIGHT = "server-start", "healthy", "preflight"
+BOOTED, RESUMED, SETTLED = "booted", "resume-began", "settled"
+GATE, PREFLIGHT = "server-start", "preflight"
 RUN_GONE, FIRST_EPISODE = "run-gone", "first-episode"
 MARK = "mark"
 """In `detail`: when it was on the monotonic clock, which the wall clock of the event may not tell."""
@@ -27,6 +35,8 @@ class Stages:
     gate: Mark | None = None
     """When waiting for the servers began."""
     healthy: bool = False
+    environment: bool = False
+    """Whether this gate's environment is on record."""
     preflight: bool = False
     asked: Mark | None = None
     """When the run was last asked to start; None once that start is over."""
@@ -39,6 +49,7 @@ class Stages:
     fails: int = 0
     """How often it ended without being complete, since a person last looked."""
     first_episode: bool = False
+    servers: Servers = field(default_factory=Servers)
     told: frozenset[str] = frozenset()
     """What a person was told, since one last looked."""
 
@@ -50,9 +61,10 @@ def stages_of(records: Iterable[Mapping[str, object]], session: str) -> Stages:
         if record.get("session") != session or record.get("source") != AGENT:
             continue
         event = event_from(record)
-        step = _STEPS.get(event.kind) if isinstance(event, Event) else None
-        if step is not None and isinstance(event, Event):
-            stages = step(stages, event)
+        if isinstance(event, Event):
+            step = _STEPS.get(event.kind)
+            stages = stages if step is None else step(stages, event)
+            stages = replace(stages, servers=servers_after(stages.servers, event))
     return stages
 
 
@@ -71,6 +83,7 @@ def _held(stages: Stages, _: Event) -> Stages:
         resumed=False,
         gate=None,
         healthy=False,
+        environment=False,
         preflight=False,
         fails=0,
         told=frozenset[str](),
@@ -83,11 +96,15 @@ def _settled(stages: Stages, event: Event) -> Stages:
 
 
 def _gate(stages: Stages, event: Event) -> Stages:
-    return replace(stages, gate=_mark(event))
+    return replace(stages, gate=mark_in(event))
 
 
 def _healthy(stages: Stages, _: Event) -> Stages:
     return replace(stages, healthy=True)
+
+
+def _environment(stages: Stages, _: Event) -> Stages:
+    return replace(stages, environment=True)
 
 
 def _preflight(stages: Stages, _: Event) -> Stages:
@@ -95,11 +112,11 @@ def _preflight(stages: Stages, _: Event) -> Stages:
 
 
 def _asked(stages: Stages, event: Event) -> Stages:
-    return replace(stages, asked=_mark(event), started=None, ours=True)
+    return replace(stages, asked=mark_in(event), started=None, ours=True)
 
 
 def _started(stages: Stages, event: Event) -> Stages:
-    return replace(stages, started=_mark(event))
+    return replace(stages, started=mark_in(event))
 
 
 def _gone(stages: Stages, event: Event) -> Stages:
@@ -109,10 +126,11 @@ def _gone(stages: Stages, event: Event) -> Stages:
         stages,
         asked=None,
         started=None,
-        gone=_mark(event),
+        gone=mark_in(event),
         settled=False,
         gate=None,
         healthy=False,
+        environment=False,
         preflight=False,
         fails=stages.fails + failed,
     )
@@ -126,14 +144,6 @@ def _told(stages: Stages, event: Event) -> Stages:
     return replace(stages, told=stages.told | {event.reason or ""})
 
 
-def _mark(event: Event) -> Mark:
-    found = event.detail.get(MARK)
-    try:
-        return mark_from(found if isinstance(found, Mapping) else {})
-    except (KeyError, TypeError, ValueError):
-        return Mark(event.at, 0.0, "unknown")
-
-
 _STEPS: Mapping[str, Callable[[Stages, Event], Stages]] = {
     BOOTED: _booted,
     RESUMED: _resumed,
@@ -141,6 +151,7 @@ _STEPS: Mapping[str, Callable[[Stages, Event], Stages]] = {
     SETTLED: _settled,
     GATE: _gate,
     HEALTHY: _healthy,
+    ENVIRONMENT: _environment,
     PREFLIGHT: _preflight,
     RUN_ASKED: _asked,
     RUN_STARTED: _started,

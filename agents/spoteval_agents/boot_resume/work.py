@@ -1,5 +1,6 @@
 """Slow work: each piece runs beside the loop, within its time, and may be repeated."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,21 +9,25 @@ from signal import SIGKILL, SIGTERM
 from spoteval.clock import read_now
 from spoteval.control.children import Reply, ask
 from spoteval.control.enders import Ender, mark_proved
-from spoteval.control.runcontrol import RUN_UNIT
+from spoteval.control.runcontrol import RUN_UNIT, stop_run
+from spoteval.control.runstop import Asked, Stop, stop_marked
 from spoteval.control.worker import Work
-from spoteval.files import touch
+from spoteval.files import move_aside, touch
+from spoteval.harness.plans import stop_steps
+from spoteval.interruption import SERVER
 from spoteval.machine import process
 from spoteval.machine.cgroup import Members, emptied
 from spoteval.paths import DurablePaths
 from spoteval.run import RunRecord
 from spoteval.shape import Reading, ShapeError, Unreadable
 from spoteval_agents.boot_resume import rows_gate, rows_run
-from spoteval_agents.boot_resume.observe import FORKED, READY, REFUSED
-from spoteval_agents.boot_resume.rows_server import probing
-from spoteval_agents.boot_resume.seen import Seen
+from spoteval_agents.boot_resume.observe import FORKED
+from spoteval_agents.boot_resume.rows_after import STOP_RUN
+from spoteval_agents.boot_resume.rows_server import FACTS, probing, setting_aside, verifying
+from spoteval_agents.boot_resume.seen import RunSeen, Seen, Server
 from spoteval_agents.boot_resume.stages import AGENT
 
-STORE_S, PROBE_S, SETTLE_S, ORPHANS_S = 20.0, 45.0, 600.0, 5.0
+STORE_S, FACTS_S, SETTLE_S, ORPHANS_S = 20.0, 30.0, 600.0, 5.0
 
 Ask = Callable[[list[str], float], Reading[Reply]]
 
@@ -34,13 +39,18 @@ class Tools:
     disk: DurablePaths
     members: Members
     ask: Ask = ask
+    stop: Stop = stop_run
 
 
 def work_of(name: str, seen: Seen, tools: Tools) -> Work:
     """The work that a row has named."""
     run = seen.active
-    if name.startswith(probing("")):
-        return lambda: probe(tools, name.removeprefix(probing("")))
+    if (found := _of_server(name, seen, tools)) is not None:
+        return found
+    if name == FACTS:
+        return lambda: _said(tools.ask(["run", "environment"], FACTS_S), _facts)
+    if name == STOP_RUN and run is not None:
+        return lambda: stop_for_server(run, seen.session, tools)
     if name == rows_run.SETTLE:
         return lambda: settle(tools)
     if name == rows_gate.ORPHANS:
@@ -67,9 +77,57 @@ def claim(tools: Tools) -> Reading[str]:
     return _said(reply, lambda found: f"epoch {found.body.whole('epoch')}")
 
 
-def probe(tools: Tools, server: str) -> Reading[str]:
-    """One look at a server, as a verdict and what was seen."""
-    return _said(tools.ask(["server", "probe", server], PROBE_S), _verdict)
+def _of_server(name: str, seen: Seen, tools: Tools) -> Work | None:
+    """Work that is about one server: a look, its weights, its cache."""
+    server_name = name.partition(" ")[2]
+    server = next((item for item in seen.servers if item.name == server_name), None)
+    if server is None:
+        return None
+    works: dict[str, Work] = {
+        probing(server_name): lambda: probe(tools, server),
+        verifying(server_name): lambda: verify(tools, server),
+        setting_aside(server_name): lambda: set_aside(server),
+    }
+    return works.get(name)
+
+
+def probe(tools: Tools, server: Server) -> Reading[str]:
+    """One look at a server, as the JSON object of what was seen."""
+    return _said(tools.ask(["server", "probe", server.name], server.probe_s), _looked)
+
+
+def verify(tools: Tools, server: Server) -> Reading[str]:
+    """Its weights against their sums; what a machine that was taken away has verified already counts."""
+    reply = tools.ask(["server", "weights", server.name], server.limit_s)
+    return _said(reply, lambda found: f"{found.body.whole('files')} files as listed")
+
+
+def set_aside(server: Server) -> Reading[str]:
+    """Rename the compile cache, so that the next start begins without one; nothing of it is thrown away."""
+    cache = Path(str(server.cache))
+    if not cache.exists():
+        return f"{cache}: there is none"
+    aside = cache.with_name(f"{cache.name}.aside-{read_now().wall:%Y%m%dT%H%M%S}")
+    try:
+        move_aside(cache, aside)
+    except OSError as error:
+        return Unreadable(f"{cache}: {error.strerror}")
+    return f"{cache} -> {aside}"
+
+
+def stop_for_server(run: RunSeen, session: str, tools: Tools) -> Reading[str]:
+    """Stop the run by its own path, marked first: what it has in flight is settled as the server's doing."""
+    record, died = run.record, run.stages.servers.died
+    asked = Asked(AGENT, f"server {died} died", session, source=AGENT, cause=SERVER)
+    steps = stop_steps(record.plan.harness)
+    done = stop_marked(
+        record, tools.disk.run(record.name), asked, tools.members, steps, stop=tools.stop
+    )
+    if isinstance(done, Unreadable):
+        return done
+    if done is not None and not done.empty:
+        return Unreadable(f"processes of {RUN_UNIT} do not go")
+    return "was gone already" if done is None else " then ".join(done.told) or "KILL"
 
 
 def settle(tools: Tools) -> Reading[str]:
@@ -121,10 +179,25 @@ def _directory(work: Path, directory: str) -> Path | None:
     return found if found.is_dir() else None
 
 
-def _verdict(reply: Reply) -> str:
-    is_ready, refused = reply.body.flag("ready"), reply.body.flag("refused")
-    word = READY if is_ready else REFUSED if refused else "starting"
-    return f"{word} {reply.body.text('saw')}"
+def _looked(reply: Reply) -> str:
+    body = reply.body
+    restarts = body.maybe_number("restarts")
+    return json.dumps(
+        {
+            "ready": body.flag("ready"),
+            "refused": body.flag("refused"),
+            "saw": body.text("saw"),
+            "stage": body.maybe_text("stage"),
+            "version": body.maybe_text("version"),
+            "restarts": None if restarts is None else int(restarts),
+            "gave_up": body.maybe_text("gave_up"),
+        }
+    )
+
+
+def _facts(reply: Reply) -> str:
+    body = reply.body
+    return json.dumps({"values": body.strings("values"), "unknown": body.strings("unknown")})
 
 
 def _said(reply: Reading[Reply], word: Callable[[Reply], str]) -> Reading[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -11,6 +11,7 @@ from spoteval.config.guest import GuestConfig
 from spoteval.control.boot import recorded_boot
 from spoteval.control.disk import prove
 from spoteval.control.enders import enders
+from spoteval.control.environment import Standing, standing
 from spoteval.control.epochs import claimed
 from spoteval.control.runcontrol import RUN_UNIT
 from spoteval.control.runfiles import active_run, progress, read_run
@@ -53,7 +54,7 @@ class World:
     session: str
     policy: Policy
     _guest: Known[Stages] = field(default_factory=Known)
-    _run: Known[Stages] = field(default_factory=Known)
+    _run: Known[tuple[Stages, Standing]] = field(default_factory=Known)
     _complete: Known[Reading[bool]] = field(default_factory=Known)
 
     def look(self, now: Now, work: str | None) -> Seen:
@@ -80,8 +81,7 @@ class World:
             servers=self.policy.servers,
             work=work,
         )
-        waiting = isinstance(run, RunSeen) and run.stages.resumed and not run.stages.healthy
-        return self._with_servers(seen, now) if waiting else seen
+        return self._with_servers(seen, now) if _needs_servers(run) else seen
 
     def _run_seen(self, disk: DurablePaths) -> Reading[RunSeen | None]:
         name = active_run(disk)
@@ -93,7 +93,9 @@ class World:
         return self._active(record, disk.run(name))
 
     def _active(self, record: RunRecord, paths: RunPaths) -> RunSeen:
-        stages = self._stages(self._run, paths.events)
+        stages, environment = self._run.value(
+            [paths.events], lambda: self._told(record, paths.events)
+        )
         pids = self.members.members(RUN_UNIT)
         files = [paths.finished, paths.intended, paths.settlement, paths.end]
         return RunSeen(
@@ -104,31 +106,40 @@ class World:
             complete=self._complete.value(files, lambda: _complete(paths)),
             begun=_begun(record, paths, stages, pids),
             finishing=paths.finish.exists(),
+            standing=environment,
         )
 
     def _stages(self, known: Known[Stages], events: Path) -> Stages:
         return known.value([events], lambda: stages_of(read_lines(events).records, self.session))
 
+    def _told(self, record: RunRecord, events: Path) -> tuple[Stages, Standing]:
+        records = read_lines(events).records
+        return stages_of(records, self.session), standing(record, records)
+
     def _with_servers(self, seen: Seen, now: Now) -> Seen:
-        found = [(server, self.members.members(server.unit)) for server in seen.servers]
-        ages = (_oldest(pids, now) for _, pids in found if not isinstance(pids, Unreadable))
-        return replace(
-            seen,
-            servers=tuple(_alive(server, pids) for server, pids in found),
-            served_since=min((age for age in ages if age is not None), default=None),
-        )
+        servers = [_alive(server, self.members.members(server.unit)) for server in seen.servers]
+        born = [server.born_s for server in servers if server.born_s is not None]
+        since = now.wall - timedelta(seconds=max(0.0, now.mono_s - min(born))) if born else None
+        return replace(seen, servers=tuple(servers), served_since=since)
+
+
+def _needs_servers(run: Reading[RunSeen | None]) -> bool:
+    """In the gate, and while the run works on them."""
+    if not isinstance(run, RunSeen):
+        return False
+    return (run.stages.resumed and not run.stages.healthy) or run.stages.started is not None
 
 
 def _alive(server: Server, pids: Reading[frozenset[int]]) -> Server:
-    return replace(server, alive=pids if isinstance(pids, Unreadable) else bool(pids))
+    if isinstance(pids, Unreadable):
+        return replace(server, alive=pids, born_s=None)
+    return replace(server, alive=bool(pids), born_s=_oldest_s(pids))
 
 
-def _oldest(pids: Iterable[int], now: Now) -> datetime | None:
+def _oldest_s(pids: Iterable[int]) -> float | None:
     """When the oldest of the processes began; the kernel counts from the machine's boot, as `mono_s` does."""
     began = [age for pid in pids if not isinstance(age := process.start_time(pid), Unreadable)]
-    if not began:
-        return None
-    return now.wall - timedelta(seconds=max(0.0, now.mono_s - min(began) / _TICKS_PER_S))
+    return min(began) / _TICKS_PER_S if began else None
 
 
 def _complete(paths: RunPaths) -> Reading[bool]:

@@ -174,4 +174,4 @@ class Hands:
         if reason == COMPLETE:
             return stop_run(self.members, steps, OWN_S, KILL_S)
         asked = runstop.Asked(AGENT, reason, self.session)
-        return runstop.stop_by_person(record, disk.run(record.name), asked, self.members, steps)
+        return runstop.stop_marked(record, disk.run(record.name), asked, self.members, steps)

@@ -7,7 +7,7 @@ from spoteval.cli.common import Host, who
 from spoteval.clock import read_now
 from spoteval.control.refused import Failed
 from spoteval.control.runcontrol import Stopped
-from spoteval.control.runstop import Asked, stop_by_person
+from spoteval.control.runstop import Asked, stop_marked
 from spoteval.machine.cgroup import MARK, MarkedProcesses, Members, members_here
 from spoteval.machine.session import this_session
 from spoteval.paths import DurablePaths
@@ -20,7 +20,7 @@ def stop_active(host: Host, disk: DurablePaths, record: RunRecord, reason: str) 
     session = this_session(host.paths.session, read_now().boot).id
     steps = adapter_of(record).stop_steps
     asked = Asked(who(), reason, session)
-    done = stop_by_person(record, disk.run(record.name), asked, members_of(host), steps)
+    done = stop_marked(record, disk.run(record.name), asked, members_of(host), steps)
     if isinstance(done, Unreadable):
         raise Failed(f"whether {record.name} has stopped is unknown: {done.why}")
     if done is None:

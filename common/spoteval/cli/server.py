@@ -1,18 +1,20 @@
-"""`spoteval server`: one look whether a model server is ready for the run."""
+"""`spoteval server`: is a model server ready for the run, what does it work on, are its weights what they should be."""
 
 from pathlib import Path
 
 import click
 
-from spoteval.cli.common import guest_of, this_host
+from spoteval.cli.common import disk_of, guest_of, this_host
 from spoteval.cli.output import json_option, say, say_json
 from spoteval.config.guest import GuestConfig
 from spoteval.config.server import ServerSettings
 from spoteval.config.shared import ConfigError
-from spoteval.control.readiness import Look, look_at
 from spoteval.control.refused import Refused
 from spoteval.control.secrets import read_secret
 from spoteval.control.serverload import in_flight
+from spoteval.control.serverlook import Whole, look_whole
+from spoteval.control.weights import SUMS, Verified, verify_weights
+from spoteval.machine.unit import units_here
 from spoteval.shape import Reading, Unreadable
 
 
@@ -27,12 +29,12 @@ def server() -> None:
 def probe(name: str, as_json: bool) -> int:
     """Healthy, the model served, one completion by the run's own key? Exit 0 ready, 1 not (with --json always 0)."""
     host = this_host("boot-resume")
-    look = _look(_settings(guest_of(host), name), host.paths.credentials)
+    found = look_whole(_settings(guest_of(host), name), host.paths.credentials, units_here())
     if as_json:
-        say_json({"ready": look.ready, "refused": look.refused, "saw": look.saw})
+        say_json(found.record())
         return 0
-    say(f"{name}: {'ready' if look.ready else 'not ready'}: {look.saw}")
-    return 0 if look.ready else 1
+    say(f"{name}: {'ready' if found.look.ready else 'not ready'}: {_words(found)}")
+    return 0 if found.look.ready else 1
 
 
 @server.command()
@@ -49,6 +51,19 @@ def load(as_json: bool) -> None:
         say(f"{name}: {count.why if isinstance(count, Unreadable) else said}")
 
 
+@server.command()
+@click.argument("name")
+@json_option
+def weights(name: str, as_json: bool) -> None:
+    """Hold a server's weights against the SHA256SUMS beside them; what is known and unchanged is not read again."""
+    config = guest_of(this_host("boot-resume"))
+    folder = _settings(config, name).weights
+    if folder is None:
+        raise Refused(f"server {name} has no weights in its [[server]] table")
+    found = verify_weights(Path(folder), disk_of(config).weights(name))
+    say_json(found.record()) if as_json else say(f"{name}: {_verified(folder, found)}")
+
+
 def _load(settings: ServerSettings, credentials: Path) -> Reading[int | None]:
     try:
         key = read_secret(credentials, settings.credential) if settings.credential else None
@@ -61,6 +76,12 @@ def _told(count: Reading[int | None]) -> dict[str, object]:
     return {"why": count.why} if isinstance(count, Unreadable) else {"in_flight": count}
 
 
+def _verified(folder: str, found: Verified) -> str:
+    if not found.listed:
+        return f"there is no {folder}/{SUMS}: nothing is verified"
+    return f"{found.files} files as listed, {found.read} of them read ({found.read_bytes / 1e9:.1f} GB)"
+
+
 def _settings(config: GuestConfig, name: str) -> ServerSettings:
     known = {item.name: item for item in config.servers}
     if name not in known:
@@ -68,10 +89,7 @@ def _settings(config: GuestConfig, name: str) -> ServerSettings:
     return known[name]
 
 
-def _look(settings: ServerSettings, credentials: Path) -> Look:
-    """A key that cannot be read is for a person to mend, like one that is refused."""
-    try:
-        key = read_secret(credentials, settings.credential) if settings.credential else None
-    except ConfigError as error:
-        return Look(ready=False, refused=True, saw=str(error))
-    return look_at(settings, key)
+def _words(found: Whole) -> str:
+    unit = found.unit
+    gave_up = f"its unit failed ({unit.result})" if unit is not None and unit.gave_up else None
+    return ", ".join(word for word in (found.look.saw, found.stage, gave_up) if word)

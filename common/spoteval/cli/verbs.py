@@ -42,6 +42,12 @@ VERBS: dict[str, Verb] = {
     "run finish": Verb("spoteval.cli.run_finish:finish", "End a run early, for good.", "run"),
     "run show": Verb(f"{_SHOW}:show", "One run's record and progress.", "run"),
     "run list": Verb(f"{_SHOW}:list_", "All runs of this disk or store.", "run"),
+    "run accept-environment": Verb(
+        "spoteval.cli.run_environment:accept", "Go on after a GPU or version changed.", "run"
+    ),
+    "run environment": Verb(
+        "spoteval.cli.run_environment:environment", "What the active run is measured on."
+    ),
     "run exec": Verb("spoteval.cli.run_exec:exec_", "Become the harness of the active run."),
     "status": Verb("spoteval.cli.status:status", "Where the run stands; no provider call.", "run"),
     "events": Verb("spoteval.cli.events:events", "Starts, stops, prices, stages, holds.", "run"),
@@ -67,6 +73,7 @@ VERBS: dict[str, Verb] = {
     "fact epoch": Verb("spoteval.cli.fact:fact", "Claim the next epoch of the active run."),
     "settle": Verb("spoteval.cli.settle:settle", "Settle what the last interruption cut."),
     "server": Verb("spoteval.cli.server:server", "The model servers."),
+    "server weights": Verb("spoteval.cli.server:server", "Weights against their SHA256SUMS."),
     "server probe": Verb("spoteval.cli.server:server", "One look whether a server is ready."),
     "server load": Verb("spoteval.cli.server:server", "Requests in flight of each server."),
 }

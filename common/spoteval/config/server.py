@@ -8,7 +8,7 @@ from spoteval.settings.kinds import ABSOLUTE_TEXT, DURATION, NAME, TEXT, choice,
 from spoteval.shape import ShapeError, Table
 
 KINDS = ("vllm", "sglang", "llama.cpp", "llama-cpp-python", "tgi", "ollama", "openai")
-"""All of them speak the same protocol where readiness looks; the word is for people."""
+"""What readiness knows: docs/servers.md says what each is asked."""
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -46,14 +46,14 @@ class ServerSettings:
         default=4500.0, metadata=key(DURATION, "then boot-resume reports")
     )
     restarts: int = field(
-        default=3, metadata=key(whole(0), "failed starts in one boot", later=True)
+        default=3, metadata=key(whole(0), "failed starts in one boot, then hold and report")
     )
     compile_cache: str | None = field(
         default=None,
-        metadata=key(ABSOLUTE_TEXT, "moved aside after repeated failures", later=True),
+        metadata=key(ABSOLUTE_TEXT, "moved aside once before the last of these starts"),
     )
     weights: str | None = field(
-        default=None, metadata=key(ABSOLUTE_TEXT, "verified if listed", later=True)
+        default=None, metadata=key(ABSOLUTE_TEXT, "held against SHA256SUMS there, if present")
     )
 
 

@@ -7,22 +7,25 @@ from datetime import datetime
 from spoteval.clock import Mark, stamp
 from spoteval.event import Event, event_from
 from spoteval.files import read_record
-from spoteval.interruption import UNDECIDED, UNKNOWN, Interruption, Opened, interruption_id
+from spoteval.interruption import SERVER, UNDECIDED, UNKNOWN, Interruption, Opened, interruption_id
 from spoteval.paths import RunPaths
 from spoteval.run import RunRecord
 from spoteval.shape import Table
 
 RUN_ASKED, RUN_STARTED = "run-start", "run-started"
+SERVER_DIED = "server-died"
 NO_MARKER, RUN_ENDED = "no-marker", "run-ended"
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The last start of the run: when and in which session, and the last sign of that session."""
+    """The last start of the run: when and in which session, the last sign of that session, and whether a model
+    server died under it."""
 
     at: datetime
     session: str
     last_sign: datetime
+    server_died: bool = False
 
 
 def last_start(records: Iterable[Mapping[str, object]], run: RunRecord) -> Start:
@@ -32,11 +35,12 @@ def last_start(records: Iterable[Mapping[str, object]], run: RunRecord) -> Start
     """
     found = [event for record in records if isinstance(event := event_from(record), Event)]
     starts = [event for event in found if event.kind in (RUN_ASKED, RUN_STARTED) and event.session]
+    deaths = [event.kind for event in found if event.kind in (RUN_ASKED, SERVER_DIED)]
     if not starts:
         return Start(run.created, "", run.created)
     last = starts[-1]
     signs = [event.at for event in found if event.session == last.session]
-    return Start(last.at, str(last.session), max(signs))
+    return Start(last.at, str(last.session), max(signs), deaths[-1:] == [SERVER_DIED])
 
 
 def missing_marker(
@@ -45,13 +49,13 @@ def missing_marker(
     """The marker of the life that last started the run, where it left none; None where nothing is missing.
 
     A life that is over was cut by the machine's end. In this life the machine is up: then the run's processes ended
-    by themselves, cause unknown, which is an interruption only if they cut something. The id follows from what lies
-    on the disk, so that a second try writes the same.
+    by themselves, cause unknown unless a model server died under them, which is an interruption only if they cut
+    something. The id follows from what lies on the disk, so that a second try writes the same.
     """
     if any(_covers(item, start, paths) for item in known):
         return None
     at, source, cause = (
-        (start.at, RUN_ENDED, UNKNOWN)
+        (start.at, RUN_ENDED, SERVER if start.server_died else UNKNOWN)
         if start.session == session
         else (start.last_sign, NO_MARKER, UNDECIDED)
     )

@@ -1,24 +1,18 @@
 """Whether a model server is ready: what the run will do must work now, with the run's own path and key."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import requests
 
 from spoteval.clock import read_now
 from spoteval.config.server import ServerSettings
+from spoteval.control.asking import Asking, NotReady, Patience, record_of
+from spoteval.control.server_kinds import SERVER_KINDS, ServerKind
 
-_REFUSALS = (401, 403)
-_NO_SUCH_ROUTE = (404, 405)  # llama-cpp-python has no /health: there the other two looks decide
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long each step may take, in seconds. The first completion after a load compiles kernels."""
-
-    connect_s: float = 2.0
-    answer_s: float = 5.0
-    completion_s: float = 30.0
+PATIENCE = Patience()
+_NO_SUCH_ROUTE = (404, 405)
+_NO_CHAT = (400, 404, 405, 422, 501)  # a base model has no chat template: the run asks it otherwise
+_LATEST = ":latest"  # what Ollama adds to a name without a tag
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,111 +22,114 @@ class Look:
     ready: bool
     refused: bool
     saw: str
+    version: str | None = None
 
 
-class _NotReady(Exception):
-    """What stood in the way. The text never comes from the server or from the HTTP library: it could hold a key."""
+def look_at(server: ServerSettings, key: str | None, patience: Patience = PATIENCE) -> Look:
+    """Ready = healthy by the kind's own route, AND the model is served, AND it completes one token.
 
-    def __init__(self, saw: str, refused: bool = False) -> None:
-        super().__init__(saw)
-        self.refused = refused
-
-
-@dataclass(frozen=True)
-class _Asking:
-    """One HTTP session with one server, and the patience for it."""
-
-    session: requests.Session
-    server: ServerSettings
-    patience: Patience
-
-    def get(self, path: str) -> requests.Response:
-        return self._ask("GET", path, self.patience.answer_s, None)
-
-    def post(self, path: str, body: Mapping[str, object]) -> requests.Response:
-        return self._ask("POST", path, self.patience.completion_s, body)
-
-    def _ask(
-        self, verb: str, path: str, within_s: float, body: Mapping[str, object] | None
-    ) -> requests.Response:
-        """One request, no redirects. Raises _NotReady for no answer and for a refused key."""
-        name = path.rpartition("/")[2]
-        timeout = (self.patience.connect_s, within_s)
-        try:
-            answer = self.session.request(
-                verb, self.server.url + path, timeout=timeout, json=body, allow_redirects=False
-            )
-        except requests.ConnectTimeout:
-            raise _NotReady(f"no connection within {self.patience.connect_s:g} s") from None
-        except requests.Timeout:
-            raise _NotReady(f"{name}: no answer within {within_s:g} s") from None
-        except requests.ConnectionError as error:
-            raise _NotReady(_connection(error)) from None
-        except requests.RequestException as error:
-            raise _NotReady(f"{name}: {type(error).__name__}") from None
-        if answer.status_code in _REFUSALS:
-            raise _NotReady(f"{name} {answer.status_code}: the key is refused", refused=True)
-        return answer
-
-
-def look_at(server: ServerSettings, key: str | None, patience: Patience = Patience()) -> Look:
-    """Ready = healthy, AND the model is served, AND it completes one token, by the same path and key as the run.
-
-    An open port says nothing: servers answer before their weights are there. Never raises for what a server does.
+    By the same path and key as the run. An open port says nothing: servers answer before their weights are there.
+    Never raises for what a server does.
     """
     with requests.Session() as session:
         session.trust_env = False  # a proxy or a .netrc of the host has no part in loopback
         if key is not None:
             session.headers["Authorization"] = f"Bearer {key}"
+        asking = Asking(session, server.url, patience)
+        kind = SERVER_KINDS[server.kind]
         try:
-            saw = _saw(_Asking(session, server, patience))
-            return Look(ready=True, refused=False, saw=saw)
-        except _NotReady as error:
+            saw = _saw(asking, server, kind)
+            return Look(ready=True, refused=False, saw=saw, version=_version(asking, kind))
+        except NotReady as error:
             return Look(ready=False, refused=error.refused, saw=str(error))
 
 
-def _saw(asking: _Asking) -> str:
-    health, model = asking.get("/health").status_code, asking.server.model
-    if health != 200 and health not in _NO_SUCH_ROUTE:
-        raise _NotReady(f"health {health}")
-    models = asking.get("/v1/models")
-    if models.status_code != 200:
-        raise _NotReady(f"models {models.status_code}")
-    if model not in (served := _served(models)):
-        raise _NotReady(f'serves {", ".join(served) or "no model"}, not "{model}"')
-    return f"health {health}, {model} served, one completion in {_complete_s(asking):.1f} s"
+def _saw(asking: Asking, server: ServerSettings, kind: ServerKind) -> str:
+    health = _health(asking, server, kind)
+    _must_serve(asking, server.model, kind)
+    if kind.loaded is not None:
+        _load(asking, server.model, kind.loaded)
+    path, took_s = _completed(asking, server.model)
+    return f"{health}{server.model} served, one {path} in {took_s:.1f} s"
 
 
-def _served(answer: requests.Response) -> list[str]:
-    entries = _record(answer).get("data")
-    found = entries if isinstance(entries, list) else []
-    return [str(entry.get("id")) for entry in found if isinstance(entry, dict)]
+def _health(asking: Asking, server: ServerSettings, kind: ServerKind) -> str:
+    """The first words of what was seen. A route that this kind has and this server has not: another kind serves."""
+    if kind.health is None:
+        return ""
+    status = asking.get(kind.health, generates=kind.generates).status_code
+    if status in _NO_SUCH_ROUTE and kind.health_optional:
+        return ""
+    if status in _NO_SUCH_ROUTE:
+        raise NotReady(f"health {status}: no {server.kind} server answers here", refused=True)
+    if status != 200:
+        raise NotReady(f"health {status}")
+    return "health 200, "
 
 
-def _complete_s(asking: _Asking) -> float:
-    """Seconds of one completion of one token."""
-    question = {
-        "model": asking.server.model,
-        "messages": [{"role": "user", "content": "1"}],
-        "max_tokens": 1,
-        "temperature": 0,
-    }
-    began = read_now()
-    answer = asking.post("/v1/chat/completions", question)
+def _must_serve(asking: Asking, model: str, kind: ServerKind) -> None:
+    """A list is fixed when a server starts: one without the model will not have it later. An empty one may."""
+    answer = asking.get(kind.models)
     if answer.status_code != 200:
-        raise _NotReady(f"completion {answer.status_code}")
-    if not _record(answer).get("choices"):
-        raise _NotReady("completion 200 without a choice")
-    return read_now().mono_s - began.mono_s
+        raise NotReady(f"models {answer.status_code}")
+    served = _names(answer, "data", "id")
+    if not _among(model, served):
+        names = ", ".join(served) or "no model"
+        raise NotReady(f'serves {names}, not "{model}"', refused=bool(served))
 
 
-def _connection(error: requests.ConnectionError) -> str:
-    return "connection refused" if "refused" in str(error) else "connection broken off"
+def _load(asking: Asking, model: str, loaded: str) -> None:
+    """Have it loaded and kept, by a chat of one token: an empty prompt loads too, and tries nothing."""
+    question = {
+        "model": model,
+        "messages": [{"role": "user", "content": "1"}],
+        "stream": False,
+        "keep_alive": -1,
+        "options": {"num_predict": 1},
+    }
+    answer = asking.post("/api/chat", question)
+    if answer.status_code != 200:
+        raise NotReady(f"chat {answer.status_code}")
+    if not _among(model, _names(asking.get(loaded), "models", "name")):
+        raise NotReady("not in memory after a chat")
 
 
-def _record(answer: requests.Response) -> dict[str, object]:
+def _completed(asking: Asking, model: str) -> tuple[str, float]:
+    """Which path answered, and its seconds for one token."""
+    limits = {"model": model, "max_tokens": 1, "temperature": 0}
+    began = read_now()
+    chat = [{"role": "user", "content": "1"}]
+    answer = asking.post("/v1/chat/completions", {**limits, "messages": chat})
+    path = "completion"
+    if answer.status_code in _NO_CHAT:
+        plain = asking.post("/v1/completions", {**limits, "prompt": "1"})
+        if plain.status_code == 200:
+            answer, path = plain, "completion without chat"
+    if answer.status_code != 200:
+        raise NotReady(f"completion {answer.status_code}")
+    if not record_of(answer).get("choices"):
+        raise NotReady("completion 200 without a choice")
+    return path, read_now().mono_s - began.mono_s
+
+
+def _version(asking: Asking, kind: ServerKind) -> str | None:
+    """What the server says of itself; None where it says nothing, which is no reason to wait."""
+    if kind.version is None:
+        return None
+    path, name = kind.version
     try:
-        value = answer.json()
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
+        answer = asking.get(path)
+    except NotReady:
+        return None
+    found = record_of(answer).get(name) if answer.status_code == 200 else None
+    return found[:80] if isinstance(found, str) and found.isprintable() else None
+
+
+def _names(answer: requests.Response, listed: str, name: str) -> list[str]:
+    entries = record_of(answer).get(listed)
+    found = entries if isinstance(entries, list) else []
+    return [str(entry.get(name)) for entry in found if isinstance(entry, dict)]
+
+
+def _among(model: str, names: list[str]) -> bool:
+    return model in names or f"{model}{_LATEST}" in names

@@ -1,11 +1,13 @@
-"""A person stops the run: marked first, then by its own stop path, then closed."""
+"""The run is stopped for a person or for a dead server: marked first, then by its own stop path, then closed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from spoteval.clock import Now, read_now
 from spoteval.control.eventlog import log_event
+from spoteval.control.markers import is_settled
 from spoteval.control.runcontrol import RUN_UNIT, Stopped, stop_run
+from spoteval.control.runfiles import interruptions
 from spoteval.event import Event
 from spoteval.files import write_new_record
 from spoteval.harness.contract import StopStep
@@ -24,14 +26,16 @@ Stop = Callable[[Members, tuple[StopStep, ...], float, float], Reading[Stopped]]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Who stops it and why, in which life of the machine."""
+    """Who stops it and why, in which life of the machine; `source` and `cause` are the interruption's."""
 
     by: str
     reason: str
     session: str
+    source: str = "operator"
+    cause: str = OPERATOR
 
 
-def stop_by_person(
+def stop_marked(
     record: RunRecord,
     paths: RunPaths,
     asked: Asked,
@@ -40,9 +44,10 @@ def stop_by_person(
     clock: Clock = read_now,
     stop: Stop = stop_run,
 ) -> Reading[Stopped | None]:
-    """Stop the run's processes; None where none ran. What they had in flight is settled as operator-stopped.
+    """Stop the run's processes; None where none ran. What they had in flight is settled by the cause.
 
-    Place the guest hold (or `draining`) before, or boot-resume starts the run again.
+    Repeating a stop that was cut short goes on under its marker. For a person, place the guest hold (or `draining`)
+    before, or boot-resume starts the run again.
     """
     running = members.members(RUN_UNIT)
     if isinstance(running, Unreadable):
@@ -58,13 +63,22 @@ def stop_by_person(
 
 
 def _opened(record: RunRecord, paths: RunPaths, asked: Asked, now: Now) -> Opened:
+    for item in interruptions(paths).values():
+        found = item.opened
+        same = (found.session, found.source, found.cause) == (
+            asked.session,
+            asked.source,
+            asked.cause,
+        )
+        if same and item.closed is None and not is_settled(paths, found.id):
+            return found
     opened = Opened(
         interruption_id(now.wall, asked.session),
         record.name,
         asked.session,
         now.mark,
-        source="operator",
-        cause=OPERATOR,
+        source=asked.source,
+        cause=asked.cause,
     )
     write_new_record(paths.interruptions / opened.id / "opened.json", opened.record())
     return opened
@@ -72,7 +86,7 @@ def _opened(record: RunRecord, paths: RunPaths, asked: Asked, now: Now) -> Opene
 
 def _closed(paths: RunPaths, opened: Opened, done: Stopped, now: Now) -> None:
     total_s = now.mono_s - opened.at.mono_s
-    closed = Closed(opened.id, now.mark, OPERATOR, killed=done.killed, total_s=total_s)
+    closed = Closed(opened.id, now.mark, opened.cause, killed=done.killed, total_s=total_s)
     write_new_record(paths.interruptions / opened.id / "closed.json", closed.record())
 
 
@@ -87,7 +101,7 @@ def _tell(
     event = Event(
         at=now.wall,
         kind="run-stopped",
-        source="operator",
+        source=asked.source,
         instance=record.instance,
         session=asked.session,
         reason=asked.reason,

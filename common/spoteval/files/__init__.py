@@ -8,6 +8,7 @@ from spoteval.files.read import parse_record, read_record, read_text
 from spoteval.files.spare import lay_spare, move_spare, write_spare
 from spoteval.files.whole import (
     encoded,
+    move_aside,
     remove,
     sync,
     sync_directory,
@@ -29,6 +30,7 @@ __all__ = [
     "is_held",
     "lay_spare",
     "make_folder",
+    "move_aside",
     "move_spare",
     "parse_lines",
     "parse_record",

@@ -1,5 +1,6 @@
 """Whole files: written beside the target, synced, moved into place; never half there."""
 
+import errno
 import json
 import os
 from collections.abc import Mapping
@@ -126,3 +127,14 @@ def _write_all(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
+
+
+def move_aside(path: Path, target: Path) -> None:
+    """Rename a file or folder, durable when it returns. Raises OSError, also FileExistsError where `target` is."""
+    with about(path):
+        if target.exists():
+            raise FileExistsError(errno.EEXIST, "there is one set aside already", str(target))
+        step("rename", path)
+        path.rename(target)
+        step("renamed", path)
+        sync_directory(path.parent)

@@ -14,6 +14,7 @@ from spoteval.local.unit_file import Unit
 from spoteval.machine import process
 from spoteval.machine.cgroup import MARK, MarkedProcesses
 from spoteval.machine.process import Child
+from spoteval.machine.unit import OFF
 from spoteval.shape import Unreadable
 
 
@@ -100,6 +101,7 @@ class UnitProcess:
         self._take_output(now)
         self._close()
         self.status, self._asked_to_stop = Status.INACTIVE, True
+        self._host.journal.say(self.unit.name, OFF, now)
 
     def _activating(self, now: Now) -> None:
         code = self._code()

@@ -1,0 +1,101 @@
+"""Events of the model servers: their failed starts, all ready, the environment then, a death under the run. Pure."""
+
+from collections.abc import Iterable
+
+from spoteval.clock import Now, elapsed_s
+from spoteval.control.environment import ENVIRONMENT, changes
+from spoteval.control.markers import SERVER_DIED
+from spoteval.shape import Unreadable
+from spoteval_agents.boot_resume.rows_after import dead
+from spoteval_agents.boot_resume.rows_server import READY_LOOKS
+from spoteval_agents.boot_resume.seen import News, Probe, RunSeen, Seen, Server, State
+from spoteval_agents.boot_resume.stages import MARK
+from spoteval_agents.boot_resume.stages_server import HEALTHY, SERVER_ANEW, SERVER_FAILED
+
+
+def news_of_servers(state: State, seen: Seen, run: RunSeen, now: Now) -> Iterable[News]:
+    """What the servers did since the last look."""
+    stages = run.stages
+    if stages.gate is not None and not stages.healthy:
+        for server in seen.servers:
+            yield from _starts(run, server, state.probes.get(server.name, Probe()))
+        yield from _healthy(state, seen, run, now)
+    if stages.healthy and not stages.environment and state.facts is not None:
+        yield _environment(state, seen, run)
+    yield from _deaths(state, seen, run, now)
+
+
+def missing(seen: Seen) -> frozenset[str]:
+    """Servers whose processes are gone or new: one look may err, two in a row do not."""
+    run = seen.active
+    return frozenset(server.name for server in dead(seen, run.stages)) if run else frozenset()
+
+
+def _starts(run: RunSeen, server: Server, probe: Probe) -> Iterable[News]:
+    """The service manager counts its restarts: each since the last look is a start that failed."""
+    if probe.restarts is None:
+        return
+    known = run.stages.servers.restarts.get(server.name, 0)
+    detail: dict[str, object] = {"server": server.name, "restarts": probe.restarts}
+    if probe.restarts > known:
+        reason = f"{server.name}: {', '.join(word for word in (probe.saw, probe.stage) if word)}"
+        yield News(SERVER_FAILED, reason, {**detail, "failed": probe.restarts - known})
+    elif probe.restarts < known:  # somebody started the unit by hand: its count begins anew
+        yield News(SERVER_ANEW, detail=detail)
+
+
+def _healthy(state: State, seen: Seen, run: RunSeen, now: Now) -> Iterable[News]:
+    """All ready at once, in the same gate."""
+    probes = {server.name: state.probes.get(server.name, Probe()) for server in seen.servers}
+    if not all(probe.ready >= READY_LOOKS for probe in probes.values()) or run.stages.gate is None:
+        return
+    kinds = {server.name: server.kind for server in seen.servers}
+    said = {name: probe.version for name, probe in probes.items() if probe.version is not None}
+    yield News(
+        HEALTHY,
+        detail={
+            "took_s": round(elapsed_s(run.stages.gate, now) or 0.0, 3),
+            MARK: now.record(),
+            "served": [server.name for server in seen.servers if server.alive is True],
+            "versions": {name: f"{kinds[name]} {version}" for name, version in said.items()},
+        },
+    )
+
+
+def _environment(state: State, seen: Seen, run: RunSeen) -> News:
+    """What the run is measured on now, held against what is in force: in a scored run a change waits."""
+    assert state.facts is not None
+    versions = run.stages.servers.versions
+    known = {f"server.{name}": version for name, version in versions.items()}
+    silent = {
+        f"server.{server.name}": "it says no version"
+        for server in seen.servers
+        if server.name not in versions
+    }
+    values = {**state.facts.values, **known}
+    differ = changes(run.standing.in_force, values)
+    detail: dict[str, object] = {
+        "values": values,
+        "unknown": {**state.facts.unknown, **silent},
+        "changes": list(differ),
+        "took_s": round(state.facts.took_s, 3),
+        "waits": bool(differ) and run.record.plan.label == "scored",
+    }
+    return News(ENVIRONMENT, "; ".join(differ) or None, detail)
+
+
+def _deaths(state: State, seen: Seen, run: RunSeen, now: Now) -> Iterable[News]:
+    """A death under the run, unless somebody is stopping all of it; seen twice, or once where the run is gone too."""
+    stages, found = run.stages, run.stages.servers
+    stopping = seen.draining or seen.hold is not None
+    if stages.started is None or found.died is not None or stopping or found.ready_at is None:
+        return
+    is_gone = not isinstance(run.members, Unreadable) and not run.members
+    for server in dead(seen, stages):
+        if server.name in state.missing or is_gone:
+            served_s = elapsed_s(found.ready_at, now) or 0.0
+            known = found.restarts.get(server.name, 0)
+            detail = {"server": server.name, "served_s": round(served_s, 3), "restarts": known + 1}
+            how = "its processes are new" if server.alive else f"no process in {server.unit}"
+            yield News(SERVER_DIED, f"{server.name}: {how}", detail)
+            return
