@@ -105,3 +105,23 @@ def test_places_nest() -> None:
         Table({"env": {"A": 1}}, "run").strings("env")
     with pytest.raises(ShapeError, match=r"\[server\[1\]\] url: missing"):
         [item.text("url") for item in Table({"server": [{"url": "u"}, {}]}, "").tables("server")]
+
+
+@pytest.mark.parametrize(
+    ("typed", "near"),
+    [
+        ("setlement", True),
+        ("settlementt", True),
+        ("settlenent", True),
+        ("settelment", True),
+        ("settlement_", True),
+        ("sttlment", False),
+        ("harness", False),
+    ],
+)
+def test_a_key_that_is_almost_there_is_a_typo(typed: str, near: bool) -> None:
+    """One letter more, less or other, or two in the wrong order; else the key is missing."""
+    with pytest.raises(ShapeError) as error:
+        Table({typed: "x"}, "run").text("settlement")
+    said = f'[run] {typed}: unknown key (did you mean "settlement"?)'
+    assert str(error.value) == (said if near else "[run] settlement: missing")

@@ -1,6 +1,5 @@
 """One typed reader for TOML and JSON: values with their place, units, and errors that say what is allowed."""
 
-import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -201,7 +200,9 @@ class Table:
         return ShapeError(f"[{self.place}] {key} {_quoted(self.values[key])}: must be {allowed}")
 
     def _unknown_key(self, key: str, known: set[str]) -> str:
-        near = difflib.get_close_matches(key, sorted(known), n=1)
+        from difflib import get_close_matches  # 0.2 MB that an agent with a right file never needs
+
+        near = get_close_matches(key, sorted(known), n=1)
         hint = f' (did you mean "{near[0]}"?)' if near else f" (known: {', '.join(sorted(known))})"
         return f"[{self.place}] {key}: unknown key{hint}"
 
@@ -222,7 +223,7 @@ class Table:
     def _missing(self, key: str) -> ShapeError:
         """A key that is almost there was mistyped: that is what the person needs to hear."""
         unasked = [other for other in self.values if other not in self._known()]
-        near = difflib.get_close_matches(key, unasked, n=1, cutoff=0.85)
+        near = [other for other in unasked if _is_near(key, other)]
         if near:
             return ShapeError(f'[{self.place}] {near[0]}: unknown key (did you mean "{key}"?)')
         return ShapeError(f"[{self.place}] {key}: missing")
@@ -261,3 +262,23 @@ def _quoted(value: object) -> str:
         case _:
             text = str(value)
     return text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"
+
+
+def _is_near(key: str, other: str) -> bool:
+    """Whether one letter more, less or other, or two in the wrong order, makes one of the other.
+
+    Not by difflib: a damaged record must not make an agent import it while its disk fails.
+    """
+    whole = max(len(key), len(other))
+    begin = _same(key, other)
+    end = _same(key[begin:][::-1], other[begin:][::-1])
+    if begin + end >= whole - 1:
+        return True
+    swapped = key[begin : begin + 2] == other[begin : begin + 2][::-1]
+    return len(key) == len(other) and begin + end >= whole - 2 and swapped
+
+
+def _same(one: str, other: str) -> int:
+    """How many letters both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))

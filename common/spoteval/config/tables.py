@@ -1,6 +1,5 @@
 """The names of all tables of host files, and whose business a name is that nobody knows."""
 
-import difflib
 from collections.abc import Collection, Mapping
 
 TABLES: Mapping[str, tuple[str, ...]] = {
@@ -15,9 +14,11 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 
 def meant(role: str, name: str) -> str | None:
     """The table of this name, else the nearest one, this role's before the other's; None where none is near."""
+    from difflib import get_close_matches  # 0.2 MB that an agent with a right file never needs
+
     others = [table for tables in TABLES.values() for table in tables]
     for known in (TABLES[role], others):
-        if near := difflib.get_close_matches(name, known, n=1):
+        if near := get_close_matches(name, known, n=1):
             return near[0]
     return None
 
