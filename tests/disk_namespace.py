@@ -87,6 +87,7 @@ def _environment(base: Path, more: Mapping[str, str]) -> dict[str, str]:
     return {
         "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin",
         "PYTHONPATH": paths,
+        "BASE": str(base),
         "base": str(base),
         "python": sys.executable,
         "SPOTEVAL_CONFIG": str(base / "config.toml"),

@@ -1,6 +1,7 @@
 """setup guest, its pure parts: the mount line, the units' drop-ins, which disk may be adopted, whose files are."""
 
 import os
+import pwd
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,8 @@ from spoteval.control.disk_adopt import entry_of, is_adopted, refusal, rows
 from spoteval.control.disk_look import DiskLook
 from spoteval.control.dropins import RUN, credential_names, dropins, mount_unit
 from spoteval.control.fstab import Entry, checked
+from spoteval.control.refused import Refused
+from spoteval.control.runowner import give_work
 from spoteval.files import append_line, make_folder, touch, write_whole
 from spoteval.machine.disk import Mount, label_of, whole_disks
 from spoteval.shape import Table, Unreadable
@@ -192,3 +195,17 @@ def test_what_root_writes_belongs_to_whom_its_folder_belongs(tmp_path: Path) -> 
     assert found == {1234}
     assert {path.stat().st_gid for path in folder.rglob("*")} == {1235}
     assert stat.S_IMODE((folder / "holds" / "guest").stat().st_mode) == 0o644
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_the_harness_directory_belongs_to_the_runs_user(tmp_path: Path) -> None:
+    """In the agents' group; without a user it is the agents' own, and an unknown one is refused."""
+    os.chown(tmp_path, 1234, 1235)
+    give_work(tmp_path / "run" / "work", "nobody")
+    found = (tmp_path / "run" / "work").stat()
+    assert (found.st_uid, found.st_gid) == (pwd.getpwnam("nobody").pw_uid, 1235)
+    assert stat.S_IMODE(found.st_mode) == 0o2775
+    give_work(tmp_path / "other" / "work", "")
+    assert (tmp_path / "other" / "work").stat().st_uid == 1234
+    with pytest.raises(Refused, match='user "no-such": no such user'):
+        give_work(tmp_path / "run" / "work", "no-such")

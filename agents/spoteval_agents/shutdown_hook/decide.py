@@ -102,7 +102,7 @@ def cause(announced: bool, ender: Ender | None) -> str:
     return UNKNOWN if ender is None else _CAUSES.get(ender.agent, UNKNOWN)
 
 
-def line(done: Outcome) -> Decision:
+def line(done: Outcome, why: str | None = None) -> Decision:
     """The line of one interruption, written when all is done."""
     final = done.final
     whole = None if final is None else final.published + final.left
@@ -118,7 +118,7 @@ def line(done: Outcome) -> Decision:
         "total_s": round(done.total_s, 1),
         "marker": done.marker or "none",
     }
-    return Decision("interrupt", pairs, agent=AGENT)
+    return Decision("interrupt", pairs, why, AGENT)
 
 
 def not_an_interruption(marker: str | None, stopping: Reading[bool]) -> Decision:

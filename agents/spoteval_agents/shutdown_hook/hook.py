@@ -22,7 +22,7 @@ from spoteval.interruption import (
 from spoteval.machine.systemd import Notifier
 from spoteval.notice.contract import Notice
 from spoteval.paths import HostPaths
-from spoteval.shape import Reading
+from spoteval.shape import Reading, Unreadable
 from spoteval.steps import Step, StepResult, run_steps
 from spoteval_agents.shutdown_hook.decide import (
     AGENT,
@@ -116,7 +116,8 @@ class Hook:
             carry_out(work, plan_for(window_s, self.config.shutdown))
             found = self._cause(work)
             work.close(found)
-            self._say(line(work.outcome(found)), now)
+            why = target.why if isinstance(target, Unreadable) else None
+            self._say(line(work.outcome(found), why), now)
         if notice is not None:
             self.state = replace(
                 self.state, current=Current(now.mark, window_s, notice.id, work.marker)

@@ -34,7 +34,9 @@ class RunSettings:
         default="exploratory",
         metadata=key(choice(*LABELS), "`scored` needs a fresh qualification"),
     )
-    user: str = field(default="", metadata=key(MAYBE_EMPTY, "whose run it is", later=True))
+    user: str = field(
+        default="", metadata=key(MAYBE_EMPTY, "whose run it is; `setup guest` tells its unit")
+    )
     directory: str = field(default=".", metadata=key(TEXT, "working directory"))
     executable: str = field(
         default="", metadata=key(MAYBE_EMPTY, "program of the harness; empty = its name, by PATH")

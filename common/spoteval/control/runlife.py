@@ -11,6 +11,7 @@ from spoteval.control.boot import Boot
 from spoteval.control.facts import put_fact, run_fact
 from spoteval.control.refused import Refused
 from spoteval.control.runfiles import active_run, progress, read_run
+from spoteval.control.runowner import give_work
 from spoteval.control.versions import versions
 from spoteval.files import read_text, remove, touch, write_new_record, write_whole
 from spoteval.harness.registry import adapter
@@ -87,6 +88,7 @@ def start_run(
             f'run "{name}" is over ({disk.run(name).end}): spoteval run new … --like {name}'
         )
     _refuse_other(disk, name)
+    give_work(disk.run(name).work, record.plan.user)
     write_whole(disk.active, f"{name}\n".encode())
     fact = _assigned(store, config.instance, boot, record)
     return Started(record, _lift_own(disk), fact, _text(disk, "guest"))
