@@ -9,9 +9,11 @@ happens and after. A test passes those points by number:
         ... what must hold of the files now ...
 """
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 EVENT = "spoteval.files"
 
@@ -66,6 +68,20 @@ class CrashPoints:
             passed += 1
             if passed >= n:
                 raise Crash(f"point {passed}: {what} {path}")
+
+        with self._listening(listener):
+            yield
+
+    @contextmanager
+    def failing(self, number: int, below: Path, spared: tuple[str, ...] = ()) -> Iterator[None]:
+        """Each effect below a directory fails with this errno: a disk that is full, or read-only.
+
+        Paths that end with one of `spared` need no space: their bytes are there already.
+        """
+
+        def listener(what: str, path: str) -> None:
+            if path.startswith(str(below)) and not path.endswith(spared or "\0"):
+                raise OSError(number, os.strerror(number), path)
 
         with self._listening(listener):
             yield

@@ -249,6 +249,16 @@ def test_the_store_is_told_in_order_and_once() -> None:
     assert posted(State(forked="x"), seen(claimed=False)) == "booted"
 
 
+def test_a_boot_whose_episodes_began_was_healthy() -> None:
+    """A hold that comes before the store was told takes nothing back of it; else rules would count this boot as one
+    that never was."""
+    look = seen(replace(RESUMED, healthy=False, first_episode=True))
+    told = State(posted=frozenset(["booted", "run-swe-2"]))
+    assert posted(told, look) == "healthy"
+    early = seen(replace(RESUMED, healthy=False))
+    assert posted(told, early) is None
+
+
 def test_what_fails_waits_and_the_others_go_on() -> None:
     """A claim in vain is asked for again after its pause, until it is on the disk."""
     look = seen(claimed=False)

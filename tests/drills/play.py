@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 MODEL, EPISODES, SLOTS, DELAY_S = "stand-in", 9, 3, 0.4
 ENDED, INTO_S = 3, 0.3
 """The machine is taken when so many episodes have ended, and so long after the last of them."""
-COMES_S, ENDS_S = 60.0, 120.0
+COMES_S, ENDS_S = 240.0, 300.0
 _TRAPS = {"INT": "", "TERM": "trap '' INT\n", "KILL": "trap '' INT TERM\n"}
 _RUN = """\
 [[server]]

@@ -21,8 +21,10 @@ def _open(state: State, seen: Seen) -> list[str]:
     if run is not None:
         claim = [] if run.claimed or state.forked else [EPOCH]
         items = [*claim, *items, run_fact(run.record.name, run.record.generation)]
-        items += ["healthy"] if run.stages.healthy else []
-        items += ["first-episode"] if run.stages.first_episode else []
+        stages = run.stages
+        # A hold takes the servers' health back, but not that episodes began: this boot was healthy.
+        items += ["healthy"] if stages.healthy or stages.first_episode else []
+        items += ["first-episode"] if stages.first_episode else []
     return [item for item in items if item == EPOCH or item not in state.posted]
 
 
