@@ -198,6 +198,10 @@ class DurablePaths:
         """How much is waiting, and when the store last took something."""
         return self.publication / "progress.json"
 
+    def uptime(self, run: str) -> Path:
+        """How long the machine was up with the run. Outside of its directory, all of which is published."""
+        return self.root / "uptime" / f"{run}.json"
+
     def run(self, name: str) -> RunPaths:
         """One run's directory."""
         return RunPaths(self.runs / name)

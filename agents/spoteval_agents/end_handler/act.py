@@ -16,6 +16,7 @@ from spoteval.control.facts import ended_fact
 from spoteval.control.requests import SOON
 from spoteval.control.runcontrol import Stopped, stop_run
 from spoteval.control.runfiles import read_run
+from spoteval.control.uptime import counted, is_due, keep_uptime, read_uptime
 from spoteval.control.worker import Working
 from spoteval.event import Event
 from spoteval.files import read_lines, touch
@@ -83,6 +84,15 @@ class Hands:
             self.tell(disk, run.name, "end-stop", reason, {"hold": intent.hold_id}, now)
             touch(self.host.poweroff, f"{AGENT}: {intent.reason}")
         return state
+
+    def count_up(self, disk: DurablePaths, run: RunSeen, now: Now) -> None:
+        """Keep how long the machine is up with a run that has a deadline. Raises OSError."""
+        if run.up_s is None:
+            return
+        path = disk.uptime(run.name)
+        kept = read_uptime(path)
+        if is_due(kept, up := counted(kept, self.session, now)):
+            keep_uptime(path, up)
 
     def tell(
         self,

@@ -47,7 +47,7 @@ class Handler:
         """Look, decide, act once; returns the seconds until the next look."""
         disk = self.probes.disk()
         self.state = observe(self.state, self._replies(), self._answer(disk), now)
-        seen = self.probes.look(disk, self.hands.worker.busy())
+        seen = self.probes.look(disk, self.hands.worker.busy(), now)
         self.keeping.cycle(seen.kill_switch is not None, now)
         plan = decide(seen, self.state, self.policy, now)
         if isinstance(disk, Unreadable):
@@ -68,6 +68,8 @@ class Handler:
         return self._pause_s(plan)
 
     def _carry_out(self, plan: Plan, disk: DurablePaths, seen: Seen, now: Now) -> None:
+        if isinstance(seen.run, RunSeen):
+            self.hands.count_up(disk, seen.run, now)
         if plan.needs_you is not None and isinstance(seen.run, RunSeen):
             self.hands.tell(disk, seen.run.name, NEEDS_YOU, plan.needs_you, {}, now)
         if plan.act is not None:

@@ -77,10 +77,19 @@ def why_over(run: RunSeen, now: Now) -> Reading[str | None]:
     if left is not None and left <= 0:
         return DEADLINE
     if run.deadline is not None and left is None:
-        return Unreadable(
-            "the clock is not synchronised: nobody knows whether the deadline is past"
-        )
+        return _by_uptime(run)
     return run.count if isinstance(run.count, Unreadable) else None
+
+
+def _by_uptime(run: RunSeen) -> Reading[str]:
+    """Without a clock that is right, the deadline is a longest time of being up, over all boots."""
+    why = "the clock is not synchronised"
+    if run.limit_s is None or run.up_s is None or run.limit_s <= 0:
+        return Unreadable(f"{why}: nobody knows whether the deadline is past")
+    if run.up_s >= run.limit_s:
+        return DEADLINE
+    left_s = run.limit_s - run.up_s
+    return Unreadable(f"{why}: the deadline counts as {left_s:.0f} s more of being up")
 
 
 def own_intent(seen: Seen, run: str) -> Ender | None:

@@ -31,6 +31,10 @@ class RunSeen:
     members: Reading[int] = 0
     deadline: Reading[datetime | None] = None
     end: Reading[End | None] = None
+    limit_s: float | None = None
+    """From the making of the run to its deadline: what it may be up in all, where no clock is right."""
+    up_s: float | None = None
+    """How long it was up so far, over all boots."""
     finishing: bool = False
     """A person has declared it over."""
 
