@@ -6,9 +6,12 @@ from spoteval.cli.common import Host, disk_of, store_of, this_host
 from spoteval.cli.output import json_option, say, say_json, table
 from spoteval.config.grant import tightened
 from spoteval.config.restarter import RestarterConfig
+from spoteval.control.environment import Standing, standing
 from spoteval.control.holds import look
 from spoteval.control.refused import Refused
 from spoteval.control.runfiles import active_run, read_run
+from spoteval.files import read_lines
+from spoteval.report.environment import environment_lines, environment_record
 from spoteval.report.rules import Rules, limits_line
 from spoteval.report.run_list import in_store, on_disk, stored_record
 from spoteval.report.runs import HEAD, RunLine, record_lines
@@ -34,11 +37,15 @@ def show(name: str | None, as_json: bool) -> None:
     if as_json:
         keys = ("state", "finished", "intended")
         limits = in_force(host.restarter, record).record(None) if host.restarter else None
-        say_json({**record.record(), **{key: done.get(key) for key in keys}, "limits": limits})
+        measured = {"environment": environment_record(_standing(host, record))}
+        shown = {key: done.get(key) for key in keys}
+        say_json({**record.record(), **shown, "limits": limits, **measured})
         return
     say("\n".join(record_lines(record)))
     if line is not None:
         say(f"{'progress':<12} {line.state}, {line.cells()[4]} episodes finished")
+    for said in environment_lines(_standing(host, record)):
+        say(f"{'environment':<12} {said}")
     if host.restarter:
         say(f"{'in force':<12} {limits_line(in_force(host.restarter, record).limits)}")
 
@@ -54,6 +61,13 @@ def list_(as_json: bool) -> None:
         say("\n".join(table([line.cells() for line in lines], HEAD)))
     else:
         say("no runs yet (spoteval run new NAME)")
+
+
+def _standing(host: Host, record: RunRecord) -> Standing:
+    """By the run's events, which lie on the guest; elsewhere nothing is known of it."""
+    if host.guest is None:
+        return Standing()
+    return standing(record, read_lines(disk_of(host.guest).run(record.name).events).records)
 
 
 def _lines(host: Host) -> tuple[RunLine, ...]:
