@@ -120,7 +120,12 @@ class Play:
         config, paths, disk = self.made.config, self.made.paths, self.made.disk
         world = World(config, paths, self, self.session, policy_of(config))
         hands = Hands(
-            config, paths, disk, self.session, AtOnce(), Tools(disk, self, self.ask, self.stop)
+            config,
+            paths,
+            disk,
+            self.session,
+            AtOnce(),
+            Tools(disk, self, self.ask, self.stop, paths.remove_containers),
         )
         return Agent(world, hands, AtOnce(), Heard(self.lines))
 

@@ -1,11 +1,13 @@
 """boot-resume and model servers that lie, fail, die or never come: the documented line and the end of each."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from crash_points import Crash, CrashPoints
 from guest_world import RECORD
 from resume_play import SERVERS, Play, play, probed
 from spoteval.control.children import Reply
@@ -376,6 +378,59 @@ def test_server_stop_that_was_cut_short_goes_on(world: Play) -> None:
     world.run(world.agent(), "server", cycles=100)
     assert len(interruptions(world.made.run)) == 1
     assert len(cut(world)) == 1
+
+
+def test_server_death_survives_an_agent_that_is_killed_anywhere(
+    tmp_path: Path, crash_points: CrashPoints
+) -> None:
+    """After any write: one marker, one settlement, one more start, and the death is no failure of the run."""
+
+    def dying(name: str) -> Play:
+        world = play(tmp_path / name)
+        running(world, world.agent())
+        world.pids["vllm.service"] = frozenset()
+        return world
+
+    def back(world: Play) -> None:
+        agent = world.agent()
+        for _ in range(200):
+            if world.kinds().count("server-died") and not world.pids.get(RUN_UNIT):
+                world.pids["vllm.service"] = frozenset([3_999_997])
+            if world.starts == 2:
+                return
+            world.cycle(agent)
+        raise AssertionError("it does not come back")
+
+    whole = dying("whole")
+    points = crash_points.count(lambda: back(whole))
+    assert points > 30
+    for n in range(1, points, 4):
+        world = dying(str(n))
+        with pytest.raises(Crash), crash_points.crash_at(n):
+            back(world)
+        back(world)
+        assert [item.cause for item in interruptions(world.made.run).values()] == [SERVER], n
+        assert cut(world) == [(Outcome.HARNESS_ERROR.value, "model_server")], n
+        assert world.starts == 2, n
+        assert details(world, "run-gone")[0]["wanted"] is True, n
+
+
+def test_server_death_asks_for_the_containers_of_the_run(
+    world: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the harness began in this life, and nothing older."""
+    monkeypatch.setattr("spoteval_agents.boot_resume.work.DOCKER", world.made.root)
+    plan = replace(RECORD.plan, containers=("label=com.docker.compose.project=x",))
+    world.made.activate(replace(RECORD, plan=plan))
+    agent = world.agent()
+    running(world, agent)
+    world.pids.pop("vllm.service")
+    world.run(agent, "server-died")
+    asked = json.loads(world.made.paths.remove_containers.read_text())
+    (began,) = [
+        r["at"] for r in read_lines(world.made.run.events).records if r["kind"] == "run-start"
+    ]
+    assert (asked["filters"], asked["since"]) == (["label=com.docker.compose.project=x"], began)
 
 
 def test_server_that_keeps_dying_soon_is_for_a_person(world: Play) -> None:

@@ -138,7 +138,7 @@ def _server(item: ServerSettings) -> Server:
 def build(config: GuestConfig, host: HostPaths, session: str) -> Agent:
     """The agent of this host."""
     disk, members = DurablePaths(config.disk.path), members_here()
-    tools = Tools(disk, members, ask)
+    tools = Tools(disk, members, ask, containers=host.remove_containers)
     return Agent(
         world=World(config, host, members, session, policy_of(config)),
         hands=Hands(config, host, disk, session, Worker(), tools),

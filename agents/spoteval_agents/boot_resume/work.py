@@ -8,11 +8,12 @@ from signal import SIGKILL, SIGTERM
 
 from spoteval.clock import read_now
 from spoteval.control.children import Reply, ask
+from spoteval.control.containers import DOCKER, Removal, ask_removal, filters_of, first_start
 from spoteval.control.enders import Ender, mark_proved
 from spoteval.control.runcontrol import RUN_UNIT, stop_run
 from spoteval.control.runstop import Asked, Stop, stop_marked
 from spoteval.control.worker import Work
-from spoteval.files import move_aside, touch
+from spoteval.files import move_aside, read_lines, touch
 from spoteval.harness.plans import stop_steps
 from spoteval.interruption import SERVER
 from spoteval.machine import process
@@ -40,6 +41,8 @@ class Tools:
     members: Members
     ask: Ask = ask
     stop: Stop = stop_run
+    containers: Path | None = None
+    """Where the removal of the run's containers is asked for."""
 
 
 def work_of(name: str, seen: Seen, tools: Tools) -> Work:
@@ -127,7 +130,16 @@ def stop_for_server(run: RunSeen, session: str, tools: Tools) -> Reading[str]:
         return done
     if done is not None and not done.empty:
         return Unreadable(f"processes of {RUN_UNIT} do not go")
+    _remove_containers(record, session, tools)
     return "was gone already" if done is None else " then ".join(done.told) or "KILL"
+
+
+def _remove_containers(record: RunRecord, session: str, tools: Tools) -> None:
+    """Ask for what a killed harness leaves in Docker: the next start would meet its names and ports."""
+    filters = filters_of(record)
+    since = first_start(read_lines(tools.disk.run(record.name).events).records, session)
+    if filters and since is not None and tools.containers is not None and DOCKER.exists():
+        ask_removal(tools.containers, Removal(filters, since, AGENT), read_now())
 
 
 def settle(tools: Tools) -> Reading[str]:

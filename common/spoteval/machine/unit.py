@@ -16,7 +16,7 @@ from spoteval.machine.process import Finished
 from spoteval.shape import Reading, Unreadable
 
 WITHIN_S = 5.0
-LINES, BYTES = 200, 64_000
+LINES, BYTES, LOCAL_BYTES = 200, 64_000, 4_000_000
 FAILED = "failed"
 OFF = "off"
 """What a local node writes into a unit's journal when a life ends."""
@@ -105,7 +105,7 @@ class LocalUnits:
     def _life(self, unit: str) -> list[str]:
         """The lines of this life of the node, or of what is left of it."""
         try:
-            data = (self.root / "journal" / f"{unit}.log").read_bytes()[-BYTES:]
+            data = (self.root / "journal" / f"{unit}.log").read_bytes()[-LOCAL_BYTES:]
         except OSError:
             return []
         lines = data.decode(errors="replace").splitlines()
