@@ -123,6 +123,17 @@ def test_the_whole_screen() -> None:
     assert max(map(len, screen(STATUS))) <= 80
 
 
+def test_what_a_dead_server_cut_is_not_the_preemptions() -> None:
+    """It is counted apart, so that the share is that of the preemptions."""
+    dead = [Attempt("e/9", "x", Outcome.HARNESS_ERROR, origin="model_server", cut=True)] * 4
+    progress = _progress()
+    both = replace(progress, cut=(*progress.cut, *dead))
+    text = "\n".join(screen(replace(STATUS, progress=both)))
+    assert "212 ended · 80 cut by 5 preemptions (27 %) · 4 cut by a dead model" in text
+    alone = "\n".join(screen(replace(STATUS, progress=replace(progress, cut=tuple(dead)))))
+    assert "212 ended · 4 cut by a dead model server" in alone
+
+
 def test_an_empty_status_invents_nothing() -> None:
     """A subject of which nothing is known has no line."""
     files = tuple(FileHold(file.name, file.path, seen=False) for file in FILES)

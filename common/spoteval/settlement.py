@@ -12,7 +12,8 @@ _OUTCOMES = {
     **dict.fromkeys((OPERATOR, END, IDLE), Outcome.OPERATOR_STOPPED),
     SERVER: Outcome.HARNESS_ERROR,
 }
-_ORIGINS = {SERVER: "model_server"}
+MODEL_SERVER = "model_server"
+_ORIGINS = {SERVER: MODEL_SERVER}
 
 
 @dataclass(frozen=True, slots=True)

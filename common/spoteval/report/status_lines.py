@@ -7,6 +7,7 @@ from spoteval.report.fold import FACTS, INDENT, WIDTH, folded, line, right
 from spoteval.report.status import INTERRUPTED, Source, Status
 from spoteval.report.status_below import holds, night, published, restarts, rules, spent
 from spoteval.report.words import class_name, duration, moment
+from spoteval.settlement import MODEL_SERVER
 from spoteval.shape import Unreadable
 
 _BAR = 39
@@ -123,12 +124,16 @@ def _classes(status: Status) -> list[str]:
 def _attempts(status: Status) -> list[str]:
     if status.progress is None:
         return []
-    ended, cut = len(status.progress.finished), len(status.progress.cut)
+    ended = len(status.progress.finished)
+    by_server = sum(attempt.origin == MODEL_SERVER for attempt in status.progress.cut)
+    cut = len(status.progress.cut) - by_server
     words = [f"{ended} ended"]
     if cut:
         count = status.preemptions
         by = f" by {count} preemption{'' if count == 1 else 's'}" if count else ""
         words.append(f"{cut} cut{by} ({100 * cut / (ended + cut):.0f} %)")
+    if by_server:
+        words.append(f"{by_server} cut by a dead model server")
     if status.run is not None:
         words.append(status.run.plan.settlement.replace("_", " "))
     return _words("attempts", words)
