@@ -10,6 +10,7 @@ from show.drill_lines import MOMENTS, PATHS, WINDOWS, judged_drills
 from show.guest_whole import COMPLAINTS, shows
 from show.kill_lines import killed
 from show.lines import Line, show
+from show.named_lines import member
 from show.stage import Stage
 
 FIXED = (
@@ -49,6 +50,16 @@ def test_the_numbers_of_the_complaints() -> None:
     lettered = [Case("test_complaint_42b_x", "test_complaint_42b_x", "passed")]
     assert complaint("42", lettered).word == "short"
     assert complaint("42b", lettered).text() == "ok      complaint 42b  x"
+
+
+def test_a_family_is_split_by_how_its_names_go_on() -> None:
+    """Each member by itself: what one shows is not shown for another, and one that fails is short."""
+    found = [
+        Case(f"test_disk_{name}_x", "", word) for name, word in (("a", "passed"), ("b", "failed"))
+    ]
+    assert member("a", "test_disk_a", found).word == "ok"
+    assert member("b", "test_disk_b", found).word == "short"
+    assert member("c", "test_disk_c", found).word == "short"
 
 
 def test_fixed_and_full_tables() -> None:
