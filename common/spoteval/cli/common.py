@@ -18,7 +18,7 @@ from spoteval.control.disk import prove
 from spoteval.control.refused import Refused
 from spoteval.loop import Waiting, Wake, Waker
 from spoteval.paths import DurablePaths, HostPaths, host_paths
-from spoteval.shape import Unreadable
+from spoteval.shape import Unreadable, duration_s
 from spoteval.store.contract import Store
 from spoteval.store.open import open_store
 
@@ -130,6 +130,13 @@ def patience() -> Iterator[Waiting]:
     """Waiting that ^C and TERM end: the command then stops where it is."""
     with Waker() as waker:
         yield _Patience(waker)
+
+
+def seconds_of(ctx: click.Context, parameter: click.Parameter, value: str) -> float:
+    try:
+        return duration_s(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, parameter) from error
 
 
 class _Patience:

@@ -12,6 +12,7 @@ from spoteval.cli.common import (
     guest_of,
     instance_of,
     is_local,
+    seconds_of,
     store_of,
     this_host,
     who,
@@ -26,7 +27,6 @@ from spoteval.hold import Hold
 from spoteval.instance import instance_error
 from spoteval.line import flat
 from spoteval.paths import InstancePaths
-from spoteval.shape import duration_s
 
 FILE_ID = "operator"
 """The name under which the restarter's touch file stands in lines and events."""
@@ -54,20 +54,13 @@ class Wish:
         return bool(self.hold_id or self.ensure_stopped or self.no_resume)
 
 
-def _seconds(ctx: click.Context, parameter: click.Parameter, value: str) -> float:
-    try:
-        return duration_s(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error), ctx, parameter) from error
-
-
 @click.command()
 @click.argument("instance", required=False)
 @click.option("--reason", required=True, help="Stands in every decision line while it holds.")
 @click.option("--by", help="Who places it (default: you).")
 @click.option("--guest", "on_guest", is_flag=True, help="The guest hold: the run is not resumed.")
 @click.option("--ensure-stopped", is_flag=True, help="Have the restarter stop the instance too.")
-@click.option("--stop-after", default="600s", callback=_seconds, help="Its grace (600s).")
+@click.option("--stop-after", default="600s", callback=seconds_of, help="Its grace (600s).")
 @click.option("--no-resume", is_flag=True, help="Say that a guest hold belongs to it.")
 @click.option("--id", "hold_id", help="The id in the store; placing it again changes nothing.")
 @json_option

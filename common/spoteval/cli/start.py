@@ -8,6 +8,7 @@ from spoteval.cli.common import (
     maybe_store,
     patience,
     restarter_of,
+    seconds_of,
     this_host,
     who,
 )
@@ -28,10 +29,12 @@ from spoteval.control.byhand import (
     watch,
 )
 from spoteval.control.handhold import hold_file, hold_object, release_files, release_objects
+from spoteval.control.leftovers import KIND, ending_holds, hold_instead
 from spoteval.control.refused import Failed, Refused
 from spoteval.hold import Hold
 from spoteval.paths import InstancePaths
 from spoteval.provider.contract import Observation, Price, Provider
+from spoteval.settings.kinds import seconds
 from spoteval.shape import Reading, Unreadable
 from spoteval.store.contract import Store
 
@@ -41,23 +44,43 @@ _LOOK_EVERY_S = 5.0
 @click.command()
 @click.argument("instance", required=False)
 @click.option("--reason", default="started by hand", show_default=True, help="For the record.")
+@click.option(
+    "--publish-only", is_flag=True, help="After the end of a run: publish what is left, then off."
+)
+@click.option(
+    "--within",
+    default="1h",
+    show_default=True,
+    callback=seconds_of,
+    help="With --publish-only: stopped after so long.",
+)
 @json_option
-def start(instance: str | None, reason: str, as_json: bool) -> None:
+def start(
+    instance: str | None, reason: str, publish_only: bool, within: float, as_json: bool
+) -> None:
     """Start INSTANCE by hand and watch it to RUNNING; refused while any hold stands.
 
     A hold of its own keeps the restarter from starting too. Cut short, that hold stays: visible and safe.
+
+    With --publish-only the end's hold may stand. Nothing is resumed, and a hold that stands to the end has the machine
+    stopped.
     """
     host = this_host()
     config = restarter_of(host)
     settings = instance_of(config, instance)
     paths, store = InstancePaths(host.paths.state, settings.name), maybe_store(host)
-    refuse_held(store, paths, settings.name)
+    ending = _ending(store, paths) if publish_only else ()
+    if not publish_only:
+        refuse_held(store, paths, settings.name)
     provider = provider_of(config, settings)
     if _runs(provider):
         raise Refused(f"{settings.name} is RUNNING already; nothing was asked")
     price = provider.price(OBSERVE_S)
     refuse_price(price, config.grant.price_cap)
-    hold = _held(store, paths, reason)
+    if publish_only and store is not None:
+        hold = _held_to_publish(store, paths, reason, within, ending)
+    else:
+        hold = _held(store, paths, reason)
     seen = _started(config, paths, provider, price, reason)
     if not seen.reached:
         raise Failed(
@@ -65,8 +88,14 @@ def start(instance: str | None, reason: str, as_json: bool) -> None:
             f" {hold} stands (spoteval hold release {settings.name})"
         )
     step(f"RUNNING after {seen.took_s:.1f} s")
-    _released(store, paths, hold)
-    step(f"released {hold}: the restarter takes over")
+    if publish_only:
+        step(
+            f"publishing what is left; off when idle, at the latest after {seconds(within)}:"
+            f" {hold} stands"
+        )
+    else:
+        _released(store, paths, hold)
+        step(f"released {hold}: the restarter takes over")
     if as_json:
         say_json(_record(settings, hold, price, seen))
 
@@ -82,6 +111,31 @@ def _held(store: Store | None, paths: InstancePaths, reason: str) -> str:
         name, strength = hold.id, hold_object(store, hold, may_list=True)
     step(f"held by {name} ({strength}): the restarter starts nothing meanwhile")
     return name
+
+
+def _ending(store: Store | None, paths: InstancePaths) -> tuple[str, ...]:
+    if store is None:
+        raise Refused("--publish-only: without a store there is nothing to publish to")
+    return ending_holds(store, paths)
+
+
+def _held_to_publish(
+    store: Store, paths: InstancePaths, reason: str, within_s: float, ending: tuple[str, ...]
+) -> str:
+    """One hold in the place of the end's: it has the machine stopped when its time is over."""
+    now = read_now()
+    hold = Hold(
+        id=fresh_id(KIND, now),
+        instance=paths.instance,
+        reason=f"publish only: {reason}",
+        by=who(),
+        at=now.wall,
+        ensure_stopped=True,
+        stop_after_s=within_s,
+    )
+    lifted = hold_instead(store, paths, hold, ending)
+    step(f"held by {hold.id} (read) in the place of {', '.join(lifted)}")
+    return hold.id
 
 
 def _released(store: Store | None, paths: InstancePaths, hold: str) -> None:

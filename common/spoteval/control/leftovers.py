@@ -1,0 +1,55 @@
+"""Starting an instance whose run is over, only so that what is left on its disk is published."""
+
+from collections.abc import Iterable
+
+from spoteval.control.handhold import hold_object, release_files, release_objects
+from spoteval.control.holds import fetch, look
+from spoteval.control.refused import Refused
+from spoteval.files import read_text
+from spoteval.hold import Hold
+from spoteval.paths import InstancePaths
+from spoteval.shape import Unreadable
+from spoteval.store.contract import Store
+
+KIND = "publish"
+"""How the ids of its holds begin."""
+_ENDER = "end-handler"
+
+
+def ending_holds(store: Store, paths: InstancePaths) -> tuple[str, ...]:
+    """The holds that stand, all of them of the run's end. Raises Refused where another stands, or none; StoreError.
+
+    The end-handler's hold says that the guest hold stands on the disk too: there nothing is resumed. After an idle stop
+    it does not, so that a release resumes the run and publishes besides.
+    """
+    text = read_text(paths.hold)
+    if text is not None:
+        reason = text.why if isinstance(text, Unreadable) else text
+        raise Refused(f'held: "{reason}" (rm {paths.hold})')
+    found = fetch(store, paths.instance, look(store, paths.instance).standing)
+    if others := [hold.id for hold in found if not _is_of_end(hold)]:
+        raise Refused(f"held by {', '.join(others)}, which is not the end of a run")
+    if not found:
+        raise Refused(
+            "no hold of the end-handler stands: the run is not over, and going on publishes what is"
+            f" left (spoteval start {paths.instance})"
+        )
+    return tuple(hold.id for hold in found)
+
+
+def hold_instead(
+    store: Store, paths: InstancePaths, hold: Hold, ending: Iterable[str]
+) -> tuple[str, ...]:
+    """Place `hold`, and only then lift those of the end, which would have the machine stopped within minutes.
+
+    At every moment one of them stands: the restarter starts nothing. Returns what was lifted. Raises StoreError, Failed.
+    """
+    hold_object(store, hold, may_list=True)
+    assert hold.at is not None
+    lifted = release_objects(store, paths.instance, ending, hold.by, hold.at)
+    release_files(paths, lifted)
+    return lifted
+
+
+def _is_of_end(hold: Hold) -> bool:
+    return hold.by == _ENDER or hold.id.startswith(f"{KIND}-")
