@@ -42,7 +42,7 @@ def hold_instead(
 ) -> tuple[str, ...]:
     """Place `hold`, and only then lift those of the end, which would have the machine stopped within minutes.
 
-    At every moment one of them stands: the restarter starts nothing. Returns what was lifted. Raises StoreError, Failed.
+    At every moment one of them stands: nothing is started. Returns what was lifted. Raises StoreError, Failed.
     """
     hold_object(store, hold, may_list=True)
     assert hold.at is not None
