@@ -341,6 +341,34 @@ def test_server_death_is_seen_twice_before_anything_is_stopped(world: Play) -> N
     assert (world.stops, world.kinds().count("server-died")) == (0, 0)
 
 
+def test_server_that_lives_and_answers_no_more_is_dead(world: Play) -> None:
+    """The engine is gone, its HTTP process is not: every episode would end in an error, within minutes."""
+    agent = world.agent()
+    running(world, agent)
+    world.answers["server health"] = lambda _: probed(sick="health 503")
+    says(world, saw="health 503")
+    began_s = world.now.mono_s
+    world.run(agent, "server-died", cycles=100)
+    assert 60 + 2 * 10 <= world.now.mono_s - began_s <= 100
+    world.run(agent, "server", cycles=100)
+    (death,) = [r for r in read_lines(world.made.run.events).records if r["kind"] == "server-died"]
+    assert death["reason"] == "policy: health 503, process alive"
+    assert (world.stops, cut(world)) == (1, [(Outcome.HARNESS_ERROR.value, "model_server")])
+
+
+def test_server_that_is_slow_under_the_run_is_not_dead(world: Play) -> None:
+    """A look that fails or finds nothing wrong says nothing; two sick ones and a good one are none."""
+    agent = world.agent()
+    running(world, agent)
+    sick, well = probed(sick="connection refused"), probed(sick=None)
+    looks: list[Reading[Reply]] = [sick, sick, well, sick, Unreadable("timeout:20s"), sick, sick]
+    world.answers["server health"] = lambda _: looks.pop(0) if looks else well
+    for _ in range(120):
+        world.cycle(agent)
+    assert looks == []
+    assert (world.stops, "server-died" in world.kinds()) == (0, False)
+
+
 def test_server_that_was_restarted_between_two_looks_died(
     world: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:

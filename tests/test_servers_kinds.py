@@ -19,7 +19,7 @@ from fake_model_server import (
 )
 from spoteval.config.server import KINDS
 from spoteval.control.asking import Patience
-from spoteval.control.readiness import Look, look_at
+from spoteval.control.readiness import Look, look_at, sickness
 from spoteval.control.server_kinds import SERVER_KINDS
 from spoteval.control.serverlook import patience_for
 
@@ -148,6 +148,28 @@ def test_server_without_a_version_is_ready_all_the_same(said: Answer) -> None:
     with serving(of_kind("vllm", {"/version": said}), "vllm") as server:
         look = look_at(server, KEY)
     assert (look.ready, look.version) == (True, None)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_server_health_under_the_run_asks_no_model(kind: str) -> None:
+    """One light question; well where it is ready, and where its key is refused: that is no death."""
+    fake = of_kind(kind, key=KEY)
+    with serving(fake, kind) as server:
+        assert sickness(server, KEY) is None
+        assert sickness(server, None) is None
+    assert {path for path, _, _ in fake.asked} == {SERVER_KINDS[kind].watch}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_server_dies_behind_its_port_and_is_sick(kind: str) -> None:
+    """It says so itself, or nobody listens; one that hangs is busy, for all that anybody can tell."""
+    watch = SERVER_KINDS[kind].watch
+    fake = of_kind(kind, {watch: (503, {})})
+    with serving(fake, kind) as server:
+        assert sickness(server, KEY) == "health 503"
+        fake.hangs = watch
+        assert sickness(server, KEY, SOON) is None
+    assert sickness(server, KEY) == "connection refused"
 
 
 def test_server_key_stands_in_no_look() -> None:

@@ -21,7 +21,7 @@ ROWS: tuple[Callable[[Case], Plan | None], ...] = (
     rows_gate.intent_at_work,
     rows_gate.forked,
     rows_after.server_died,
-    rows_run.running,
+    rows_after.running,
     rows_gate.epoch,
     rows_gate.resume,
     rows_gate.orphans,

@@ -1,12 +1,12 @@
 """Events of the model servers: their failed starts, all ready, the environment then, a death under the run. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from spoteval.clock import Now, elapsed_s
 from spoteval.control.environment import ENVIRONMENT, changes
 from spoteval.control.markers import SERVER_DIED
 from spoteval.shape import Unreadable
-from spoteval_agents.boot_resume.rows_after import dead
+from spoteval_agents.boot_resume.rows_after import SICK_LOOKS, dead
 from spoteval_agents.boot_resume.rows_server import READY_LOOKS
 from spoteval_agents.boot_resume.seen import News, Probe, RunSeen, Seen, Server, State
 from spoteval_agents.boot_resume.stages import MARK
@@ -85,17 +85,33 @@ def _environment(state: State, seen: Seen, run: RunSeen) -> News:
 
 
 def _deaths(state: State, seen: Seen, run: RunSeen, now: Now) -> Iterable[News]:
-    """A death under the run, unless somebody is stopping all of it; seen twice, or once where the run is gone too."""
+    """A death under the run, unless somebody is stopping all of it; the first one is enough to stop it."""
     stages, found = run.stages, run.stages.servers
     stopping = seen.draining or seen.hold is not None
     if stages.started is None or found.died is not None or stopping or found.ready_at is None:
         return
+    first = next(_dying(state, seen, run), None)
+    if first is None:
+        return
+    server, how, restarts = first
+    detail: dict[str, object] = {
+        "server": server,
+        "served_s": round(elapsed_s(found.ready_at, now) or 0.0, 3),
+        "restarts": found.restarts.get(server, 0) + restarts,
+    }
+    yield News(SERVER_DIED, f"{server}: {how}", detail)
+
+
+def _dying(state: State, seen: Seen, run: RunSeen) -> Iterator[tuple[str, str, int]]:
+    """Who is dead, by what, and how often its manager starts it again for that.
+
+    Processes that are gone are seen twice, or once where the run is gone too.
+    """
     is_gone = not isinstance(run.members, Unreadable) and not run.members
-    for server in dead(seen, stages):
+    for server in dead(seen, run.stages):
         if server.name in state.missing or is_gone:
-            served_s = elapsed_s(found.ready_at, now) or 0.0
-            known = found.restarts.get(server.name, 0)
-            detail = {"server": server.name, "served_s": round(served_s, 3), "restarts": known + 1}
             how = "its processes are new" if server.alive else f"no process in {server.unit}"
-            yield News(SERVER_DIED, f"{server.name}: {how}", detail)
-            return
+            yield server.name, how, 1
+    for name, health in state.health.items():
+        if health.sick >= SICK_LOOKS:
+            yield name, f"{health.saw}, process alive", 0

@@ -9,9 +9,18 @@ from spoteval.control.markers import RUN_STARTED
 from spoteval.shape import Reading, Unreadable
 from spoteval_agents.boot_resume import rows_gate, rows_run
 from spoteval_agents.boot_resume.news_server import missing, news_of_servers
-from spoteval_agents.boot_resume.rows_after import STOP_RUN, dead
+from spoteval_agents.boot_resume.rows_after import STOP_RUN, dead, watching
 from spoteval_agents.boot_resume.rows_server import FACTS, probing, setting_aside, verifying
-from spoteval_agents.boot_resume.seen import Facts, News, Policy, Probe, RunSeen, Seen, State
+from spoteval_agents.boot_resume.seen import (
+    Facts,
+    Health,
+    News,
+    Policy,
+    Probe,
+    RunSeen,
+    Seen,
+    State,
+)
 from spoteval_agents.boot_resume.stages import (
     BOOTED,
     FIRST_EPISODE,
@@ -51,7 +60,7 @@ def _forgotten(state: State, seen: Seen) -> State:
     if stages is None or stages.gate is not None:
         return state
     failed = {key: value for key, value in state.failed.items() if not _is_mended(key)}
-    return replace(state, probes={}, failed=failed, facts=None)
+    return replace(state, probes={}, failed=failed, facts=None, health={})
 
 
 def _is_mended(work: str) -> bool:
@@ -67,6 +76,10 @@ def _heard(
             server = work.removeprefix(probing(""))
             probes = {**state.probes, server: _probe(state.probes.get(server, Probe()), word, now)}
             state = replace(state, probes=probes)
+        elif work.startswith(watching("")):
+            state = replace(
+                state, health=_health(state, work.removeprefix(watching("")), word, now)
+            )
         elif isinstance(word, Unreadable):
             state = replace(state, failed={**state.failed, work: (word.why, now.mark)})
         else:
@@ -97,6 +110,14 @@ def _probe(before: Probe, word: Reading[str], now: Now) -> Probe:
         restarts=said["restarts"],
         gave_up=said["gave_up"],
     )
+
+
+def _health(state: State, server: str, word: Reading[str], now: Now) -> Mapping[str, Health]:
+    """A look that failed says nothing; only what a server shows of itself makes it sick."""
+    saw = "" if isinstance(word, Unreadable) else word
+    before = state.health.get(server)
+    sick = (before.sick if before is not None else 0) + 1 if saw else 0
+    return {**state.health, server: Health(sick, saw, now.mark)}
 
 
 def _facts(word: str, took_s: float) -> Facts:

@@ -119,6 +119,15 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
+class Health:
+    """Looks at a server under the run: how many in a row found it sick, what the last one saw and when."""
+
+    sick: int
+    saw: str
+    at: Mark
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """What the run is measured on, as far as the machine tells: by name, and why the rest is unknown."""
 
@@ -139,6 +148,8 @@ class State:
     facts: Facts | None = None
     missing: frozenset[str] = frozenset()
     """Servers whose processes were gone at the last look."""
+    health: Mapping[str, Health] = field(default_factory=dict)
+    """The looks at servers while the run works on them."""
     forked: str | None = None
     epoch_tried: bool = False
 

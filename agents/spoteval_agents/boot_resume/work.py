@@ -23,12 +23,12 @@ from spoteval.run import RunRecord
 from spoteval.shape import Reading, ShapeError, Unreadable
 from spoteval_agents.boot_resume import rows_gate, rows_run
 from spoteval_agents.boot_resume.observe import FORKED
-from spoteval_agents.boot_resume.rows_after import STOP_RUN
+from spoteval_agents.boot_resume.rows_after import STOP_RUN, watching
 from spoteval_agents.boot_resume.rows_server import FACTS, probing, setting_aside, verifying
 from spoteval_agents.boot_resume.seen import RunSeen, Seen, Server
 from spoteval_agents.boot_resume.stages import AGENT
 
-STORE_S, FACTS_S, SETTLE_S, ORPHANS_S = 20.0, 30.0, 600.0, 5.0
+STORE_S, HEALTH_S, FACTS_S, SETTLE_S, ORPHANS_S = 20.0, 20.0, 30.0, 600.0, 5.0
 
 Ask = Callable[[list[str], float], Reading[Reply]]
 
@@ -90,6 +90,9 @@ def _of_server(name: str, seen: Seen, tools: Tools) -> Work | None:
         probing(server_name): lambda: probe(tools, server),
         verifying(server_name): lambda: verify(tools, server),
         setting_aside(server_name): lambda: set_aside(server),
+        watching(server_name): lambda: _said(
+            tools.ask(["server", "health", server_name], HEALTH_S), _sick
+        ),
     }
     return works.get(name)
 
@@ -205,6 +208,10 @@ def _looked(reply: Reply) -> str:
             "gave_up": body.maybe_text("gave_up"),
         }
     )
+
+
+def _sick(reply: Reply) -> str:
+    return reply.body.maybe_text("sick") or ""
 
 
 def _facts(reply: Reply) -> str:

@@ -9,6 +9,7 @@ from spoteval.cli.output import json_option, say, say_json
 from spoteval.config.guest import GuestConfig
 from spoteval.config.server import ServerSettings
 from spoteval.config.shared import ConfigError
+from spoteval.control.readiness import sickness
 from spoteval.control.refused import Refused
 from spoteval.control.secrets import read_secret
 from spoteval.control.serverload import in_flight
@@ -35,6 +36,21 @@ def probe(name: str, as_json: bool) -> int:
         return 0
     say(f"{name}: {'ready' if found.look.ready else 'not ready'}: {_words(found)}")
     return 0 if found.look.ready else 1
+
+
+@server.command()
+@click.argument("name")
+@json_option
+def health(name: str, as_json: bool) -> int:
+    """Is a server that was ready still one? Asked while the run works, without the model. Exit 1 where it is none."""
+    host = this_host("boot-resume")
+    one = _settings(guest_of(host), name)
+    found = sickness(one, _key(one, host.paths.credentials))
+    if as_json:
+        say_json({"sick": found})
+        return 0
+    say(f"{name}: {found or 'well'}")
+    return 0 if found is None else 1
 
 
 @server.command()
@@ -65,11 +81,15 @@ def weights(name: str, as_json: bool) -> None:
 
 
 def _load(settings: ServerSettings, credentials: Path) -> Reading[int | None]:
+    return in_flight(settings, _key(settings, credentials))
+
+
+def _key(settings: ServerSettings, credentials: Path) -> str | None:
+    """Most servers show metrics and health to everybody; one that does not says so."""
     try:
-        key = read_secret(credentials, settings.credential) if settings.credential else None
+        return read_secret(credentials, settings.credential) if settings.credential else None
     except ConfigError:
-        key = None  # most servers show their metrics to everybody; one that does not says so
-    return in_flight(settings, key)
+        return None
 
 
 def _told(count: Reading[int | None]) -> dict[str, object]:

@@ -74,6 +74,7 @@ VERBS: dict[str, Verb] = {
     "settle": Verb("spoteval.cli.settle:settle", "Settle what the last interruption cut."),
     "server": Verb("spoteval.cli.server:server", "The model servers."),
     "server weights": Verb("spoteval.cli.server:server", "Weights against their SHA256SUMS."),
+    "server health": Verb("spoteval.cli.server:server", "Is a server that was ready still one."),
     "server probe": Verb("spoteval.cli.server:server", "One look whether a server is ready."),
     "server load": Verb("spoteval.cli.server:server", "Requests in flight of each server."),
 }

@@ -18,14 +18,14 @@ class Patience:
 
 
 class NotReady(Exception):
-    """What stood in the way; `refused`: waiting does not mend it.
+    """What stood in the way; `refused`: waiting does not mend it; `absent`: nobody listens.
 
     The text never comes from the server or from the HTTP library: it could hold a key.
     """
 
-    def __init__(self, saw: str, refused: bool = False) -> None:
+    def __init__(self, saw: str, refused: bool = False, absent: bool = False) -> None:
         super().__init__(saw)
-        self.refused = refused
+        self.refused, self.absent = refused, absent
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,9 @@ class Asking:
         except requests.Timeout:
             raise NotReady(f"{name}: no answer within {within_s:g} s") from None
         except requests.ConnectionError as error:
-            raise NotReady(_connection(error)) from None
+            absent = "refused" in str(error)
+            saw = "connection refused" if absent else "connection broken off"
+            raise NotReady(saw, absent=absent) from None
         except requests.RequestException as error:
             raise NotReady(f"{name}: {type(error).__name__}") from None
         if answer.status_code in _REFUSALS:
@@ -74,7 +76,3 @@ def record_of(answer: requests.Response) -> dict[str, object]:
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _connection(error: requests.ConnectionError) -> str:
-    return "connection refused" if "refused" in str(error) else "connection broken off"

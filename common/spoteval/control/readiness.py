@@ -11,6 +11,7 @@ from spoteval.control.server_kinds import SERVER_KINDS, ServerKind
 
 PATIENCE = Patience()
 _NO_SUCH_ROUTE = (404, 405)
+_BROKEN = 500
 _NO_CHAT = (400, 404, 405, 422, 501)  # a base model has no chat template: the run asks it otherwise
 _LATEST = ":latest"  # what Ollama adds to a name without a tag
 
@@ -31,17 +32,36 @@ def look_at(server: ServerSettings, key: str | None, patience: Patience = PATIEN
     By the same path and key as the run. An open port says nothing: servers answer before their weights are there.
     Never raises for what a server does.
     """
-    with requests.Session() as session:
-        session.trust_env = False  # a proxy or a .netrc of the host has no part in loopback
-        if key is not None:
-            session.headers["Authorization"] = f"Bearer {key}"
+    kind = SERVER_KINDS[server.kind]
+    with _session(key) as session:
         asking = Asking(session, server.url, patience)
-        kind = SERVER_KINDS[server.kind]
         try:
             saw = _saw(asking, server, kind)
             return Look(ready=True, refused=False, saw=saw, version=_version(asking, kind))
         except NotReady as error:
             return Look(ready=False, refused=error.refused, saw=str(error))
+
+
+def sickness(server: ServerSettings, key: str | None, patience: Patience = PATIENCE) -> str | None:
+    """What shows that a server which was ready is no server any more: nobody listens, or it says so itself.
+
+    None where it is well and where nobody can tell: one that is busy may be slow to answer, and that is no death.
+    """
+    with _session(key) as session:
+        asking = Asking(session, server.url, patience)
+        try:
+            status = asking.get(SERVER_KINDS[server.kind].watch).status_code
+        except NotReady as error:
+            return str(error) if error.absent else None
+    return f"health {status}" if status >= _BROKEN else None
+
+
+def _session(key: str | None) -> requests.Session:
+    session = requests.Session()
+    session.trust_env = False  # a proxy or a .netrc of the host has no part in loopback
+    if key is not None:
+        session.headers["Authorization"] = f"Bearer {key}"
+    return session
 
 
 def _saw(asking: Asking, server: ServerSettings, kind: ServerKind) -> str:

@@ -24,6 +24,8 @@ class ServerKind:
     models: str = MODELS
     loaded: str | None = None
     version: tuple[str, str] | None = None
+    watch: str = "/health"
+    """What is asked while the run works: it costs the model nothing."""
 
 
 SERVER_KINDS: Mapping[str, ServerKind] = {
@@ -36,12 +38,15 @@ SERVER_KINDS: Mapping[str, ServerKind] = {
     # /v1/models may list the model while it loads: /health is 503 until then.
     "llama.cpp": ServerKind(version=("/props", "build_info")),
     # No health route at all: 404 for ever.
-    "llama-cpp-python": ServerKind(health=None),
+    "llama-cpp-python": ServerKind(health=None, watch=MODELS),
     # The first question makes the router run a prefill of one token.
     "tgi": ServerKind(generates=True, version=("/info", "version")),
     # Every list is 200 with no model in memory; it is loaded by the first request and dropped after five minutes.
     "ollama": ServerKind(
-        health="/api/version", loaded="/api/ps", version=("/api/version", "version")
+        health="/api/version",
+        loaded="/api/ps",
+        version=("/api/version", "version"),
+        watch="/api/version",
     ),
     # Anything else that speaks the protocol.
     "openai": ServerKind(health_optional=True),
