@@ -93,7 +93,7 @@ def server_pids(box: Box) -> frozenset[int]:
     return found
 
 
-def test_server_that_is_killed_in_mid_run_is_waited_for_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_server_dies_in_mid_run_on_a_node_and_the_run_goes_on(tmp_path: Path) -> None:
     """Its unit starts it again; the run was stopped by its own path, the cut is the server's, nothing is lost."""
     box = laid(tmp_path)
     with box.living():
@@ -116,7 +116,7 @@ def test_server_that_is_killed_in_mid_run_is_waited_for_and_the_run_goes_on(tmp_
     assert told(box) == []
 
 
-def test_server_that_fails_at_each_start_ends_in_a_hold(tmp_path: Path) -> None:
+def test_server_fails_at_each_start_on_a_node_and_ends_in_a_hold(tmp_path: Path) -> None:
     """Two failed starts are two; the key is in nobody's arguments."""
     box = laid(tmp_path, more="--key-file /nonexistent")
     with box.living():
@@ -128,7 +128,7 @@ def test_server_that_fails_at_each_start_ends_in_a_hold(tmp_path: Path) -> None:
     assert kinds(box).count("needs_you") == 1
 
 
-def test_server_that_serves_another_model_waits_for_a_person(tmp_path: Path) -> None:
+def test_server_serves_another_model_on_a_node_and_a_person_is_told(tmp_path: Path) -> None:
     """The line names both; nothing is started and no hold is placed."""
     box = laid(tmp_path, model="qwen3")
     with box.living():
@@ -142,7 +142,7 @@ def test_server_that_serves_another_model_waits_for_a_person(tmp_path: Path) -> 
     assert "run-start" not in kinds(box)
 
 
-def test_server_that_never_comes_ends_in_a_hold(tmp_path: Path) -> None:
+def test_server_never_comes_on_a_node_and_ends_in_a_hold(tmp_path: Path) -> None:
     """It loads for longer than it may; its process lives all the while."""
     box = laid(tmp_path, within="5s", more="--load 3600")
     with box.living():
