@@ -13,6 +13,7 @@ from spoteval.files import (
     held,
     is_held,
     parse_lines,
+    read_last,
     read_lines,
     read_record,
     read_text,
@@ -107,6 +108,23 @@ def test_a_torn_line_costs_one_line_and_is_named(tmp_path: Path) -> None:
     found = read_lines(path)
     assert [record["n"] for record in found.records] == [1, 3]
     assert found.torn == (2,)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b"", []),
+        (b'{"n": 1}\n{"n": 2}\n{"n": 3}\n', [2, 3]),
+        (b'{"n": 1}\n{"n": 2}\n{"n": 3', [2]),
+        (b'{"n": 1}\n', [1]),
+    ],
+)
+def test_the_last_lines_of_a_log(tmp_path: Path, text: bytes, expected: list[int]) -> None:
+    """Two of them; a torn one counts as a line and is no record; an absent log has none."""
+    path = tmp_path / "log.jsonl"
+    assert read_last(path, 2) == ()
+    path.write_bytes(text)
+    assert [record["n"] for record in read_last(path, 2)] == expected
 
 
 def test_a_log_cut_at_each_byte_loses_at_most_the_torn_line(tmp_path: Path) -> None:

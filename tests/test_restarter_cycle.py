@@ -1,6 +1,8 @@
 """The restarter's cycle on a real disk and store: what is written before what, and what a crash leaves."""
 
 import json
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -491,6 +493,69 @@ def test_a_lost_memory_forgets_a_stop_that_is_over(host: Host) -> None:
     host.paths.state.unlink()
     host.restart()
     assert host.book.state.stop_asks is None
+
+
+def test_a_lost_memory_knows_which_boots_were_before_the_life(host: Host) -> None:
+    """A guest that says nothing is silent also then: the last one's facts are not taken for its own."""
+    host.fact("booted", 1)
+    host.provider.is_now(State.RUNNING)
+    host.cycle(0)
+    host.provider.is_now(State.STOPPED, "preempted")
+    host.cycle(60)
+    host.provider.is_now(State.RUNNING)
+    host.cycle(120)
+    life = host.book.state.life
+    assert life is not None
+    assert life.boot_seq == 1
+    host.paths.state.unlink()
+    host.restart()
+    assert host.words(180, 2881, 2941) == ["running", "silent", "silent"]
+
+
+def test_a_memory_lost_while_it_is_off_knows_which_boots_were_before(host: Host) -> None:
+    """The events tell it with the last stop."""
+    host.fact("booted", 1)
+    host.provider.is_now(State.RUNNING)
+    host.cycle(0)
+    host.provider.is_now(State.STOPPED, "preempted")
+    host.cycle(60)
+    host.paths.state.unlink()
+    host.restart()
+    host.provider.is_now(State.RUNNING)
+    host.cycle(120)
+    life = host.book.state.life
+    assert life is not None
+    assert (life.boot_seq, life.boot) == (1, None)
+
+
+def test_a_memory_lost_after_a_start_knows_which_boots_were_before(host: Host) -> None:
+    """The request tells it, also of boots that no life was seen of."""
+    host.fact("booted", 3)
+    host.words(0, 60)
+    host.paths.state.unlink()
+    host.restart()
+    host.provider.is_now(State.RUNNING)
+    host.cycle(120)
+    life = host.book.state.life
+    assert life is not None
+    assert (life.boot_seq, life.boot) == (3, None)
+
+
+def test_an_old_answer_makes_no_start_new(host: Host) -> None:
+    """After a stop of its own, an answer from an old page and then a true one are no life of somebody else's."""
+    host.place(ensure_stopped=True, stop_after_s=0)
+    for state, start_s in ((State.STOPPED, 0), (State.RUNNING, 30), (State.STOPPED, 30)):
+        seen = Observation(state, billed=None, last_start=NOON + timedelta(seconds=start_s))
+        host.provider.answer = replace(seen, cause="user")
+        host.cycle(60 + start_s)
+    for start_s in (0, 30):
+        old = Observation(State.STOPPED, billed=False, last_start=NOON + timedelta(seconds=start_s))
+        host.provider.answer = replace(old, cause="user")
+        host.cycle(180 + start_s)
+        assert host.kinds().count("running") == 1
+    stop = host.book.state.stop
+    assert stop is not None
+    assert stop.cause == "restarter"
 
 
 def test_a_lost_memory_keeps_holds_and_the_life_that_goes_on(host: Host) -> None:

@@ -481,8 +481,8 @@ def test_a_start_that_is_reached_goes_on_record(
     state, news = see_reached(memory, look(State.RUNNING), POLICY, now(600))
     record: dict[str, object] = {"kind": "running", "evidence": "RUNNING"}
     record |= {"reason": reason} if reason is not None else {}
-    record |= {"detail": {"asked_s": asked_s}} if asked_s is not None else {}
-    assert records(news) == [record]
+    asked = {"asked_s": asked_s} if asked_s is not None else {}
+    assert records(news) == [record | {"detail": {"boot_seq": life.boot_seq, **asked}}]
     assert (state.life, state.ask, state.failures) == (life, None, 0)
 
 

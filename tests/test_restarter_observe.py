@@ -73,7 +73,7 @@ def test_a_start_is_reached_by_each_sign(seen: Seen, evidence: str) -> None:
     memory = stopped(ask=ASKED, failures=4, failing_since=mark(-900), failed_at=mark(-10))
     state, news = after(memory, seen, 30)
     assert (news[0].kind, news[0].evidence) == ("running", evidence)
-    assert news[0].detail == {"asked_s": 30.0}
+    assert news[0].detail == {"boot_seq": 3, "asked_s": 30.0}
     assert (state.ask, state.failures, state.failing_since, state.failed_at) == (
         None,
         0,
@@ -186,6 +186,7 @@ def test_a_stop_has_cause_evidence_length_and_cost() -> None:
         "booted": True,
         "healthy": False,
         "held": False,
+        "boot_seq": 3,
     }
     assert state.stop == Stop("preempted", "guest-marker", 3600.0, booted=True, healthy=False)
     assert (state.life, state.since) == (None, mark(3600))

@@ -19,11 +19,13 @@ from restarter_story import (
     sight,
     stopped,
 )
+from spoteval.config.grant import Grant
 from spoteval.event import NEEDS_YOU, Event
 from spoteval.provider.contract import State
 from spoteval.publication.listing import Fact
 from spoteval.settings.money import Money
 from spoteval.shape import Unreadable
+from spoteval_agents.restarter.decide import decide
 from spoteval_agents.restarter.observe import observe
 from spoteval_agents.restarter.policy import Policy
 from spoteval_agents.restarter.seen import Guest, Seen
@@ -344,3 +346,17 @@ def test_a_life_that_others_began_is_priced_by_the_first_price_after() -> None:
     dear = replace(PRICE, amount=13.0)
     again, _ = after(state, look(State.RUNNING, price=dear), 120)
     assert again.life == state.life
+
+
+def test_a_waived_rule_is_judged_anew_once_the_grant_is_mended() -> None:
+    """The next end of the grant is held and told again; a clock that cannot be believed mends nothing."""
+    ended, mended = (replace(POLICY, grant=Grant(until=NOON + timedelta(hours=h))) for h in (1, 9))
+    memory = stopped(-60, waived=("type", "until"))
+    assert after(memory, look(), 3600, ended)[0].waived == ("until",)
+    assert after(memory, look(), 3599.9, ended)[0].waived == ()
+    state, _ = observe(memory, look(), ended, now(7200, synced=False))
+    assert state.waived == ("until",)
+    state, _ = after(memory, look(), 7200, mended)
+    assert state.waived == ()
+    found = decide(state, look(at_s=32400), mended, now(32400))
+    assert (found.word, found.pairs["action"]) == ("stop-rule", "hold")

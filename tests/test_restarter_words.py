@@ -57,7 +57,7 @@ def test_a_start_goes_on_record_with_its_price() -> None:
     seen = look(price=PRICE, store=sight(facts=(Fact(6, "s6", "booted"),)))
     state, news = intend(Decision("start"), memory, seen, POLICY, now(600))
     assert records(news) == [
-        {"kind": "start-asked", "price": PRICE.record(), "detail": {"starts": 5}}
+        {"kind": "start-asked", "price": PRICE.record(), "detail": {"starts": 5, "boot_seq": 6}}
     ]
     assert state == replace(memory, starts=5, ask=Ask(mark(600), None, None, PRICE, NOON, 6))
 
@@ -67,7 +67,10 @@ def test_a_start_without_a_price_says_why() -> None:
     seen = look(price=Unreadable("timeout:10s"), store=Unreadable("away"))
     state, news = intend(Decision("start"), stopped(), seen, POLICY, now(600))
     assert records(news) == [
-        {"kind": "start-asked", "detail": {"starts": 1, "price_error": "timeout:10s"}}
+        {
+            "kind": "start-asked",
+            "detail": {"starts": 1, "boot_seq": 0, "price_error": "timeout:10s"},
+        }
     ]
     assert state.ask == Ask(mark(600))
 
@@ -141,6 +144,7 @@ def test_a_stop_goes_on_record_whole() -> None:
         "booted": True,
         "healthy": True,
         "held": False,
+        "boot_seq": 1,
         "last_start": "2026-12-01T12:00:01.000Z",
     }
     assert records(news) == [

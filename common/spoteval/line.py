@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 Value = str | int | float | bool | None
+_SPLIT = ' "=\\'
 
 
 def render(pairs: Mapping[str, Value]) -> str:
@@ -23,6 +24,8 @@ def parse(text: str) -> dict[str, str]:
 
 def flat(text: str) -> str:
     """On one line and without what steers a terminal, whatever a person or a server wrote."""
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else " " for char in text)
 
 
@@ -37,7 +40,7 @@ def _text(value: Value) -> str:
 def _safe(text: str) -> str:
     """Quote what a parser would split."""
     plain = flat(text)
-    if plain and not any(char in ' "=\\' for char in plain):
+    if plain and not any(char in plain for char in _SPLIT):
         return plain
     return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 
@@ -211,39 +212,39 @@ class DurablePaths:
         return self.root / "weights" / f"{server}.json"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: the restarter asks for each of them at every look
 class InstancePaths:
     """What the restarter host keeps about one instance, below `/var/lib/spoteval`."""
 
     state_root: Path
     instance: str
 
-    @property
+    @cached_property
     def hold(self) -> Path:
         """Touch = nothing is started; the text inside is the reason."""
         return self.state_root / "holds" / self.instance
 
-    @property
+    @cached_property
     def root(self) -> Path:
         """The instance's own directory."""
         return self.state_root / "instances" / self.instance
 
-    @property
+    @cached_property
     def state(self) -> Path:
         """What `observe` remembers."""
         return self.root / "state.json"
 
-    @property
+    @cached_property
     def decisions(self) -> Path:
         """Changes of the decision, and one line an hour."""
         return self.root / "decisions.jsonl"
 
-    @property
+    @cached_property
     def events(self) -> Path:
         """Starts, stops, prices, holds."""
         return self.root / "events.jsonl"
 
-    @property
+    @cached_property
     def run(self) -> Path:
         """The last good copy of the run's record."""
         return self.root / "run.json"

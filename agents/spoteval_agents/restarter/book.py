@@ -6,7 +6,7 @@ from dataclasses import replace
 from spoteval.clock import Now
 from spoteval.control.eventlog import log_events, tell
 from spoteval.event import Event, event_from
-from spoteval.files import read_lines, read_record, write_record
+from spoteval.files import read_last, read_lines, read_record, write_record
 from spoteval.paths import InstancePaths
 from spoteval.shape import ShapeError, Table, Unreadable
 from spoteval_agents.restarter.recover import recovered
@@ -93,7 +93,7 @@ class Book:
         return tuple(event for event in events if _as_logged(event) not in logged)
 
     def _newest(self) -> tuple[dict[str, object], ...]:
-        return read_lines(self._paths.events).records[-_LOOK_BACK:]
+        return read_last(self._paths.events, _LOOK_BACK)
 
 
 def _as_logged(event: Event) -> object:

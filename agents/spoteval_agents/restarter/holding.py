@@ -8,9 +8,10 @@ from spoteval.hold import Hold, unread_hold
 from spoteval.provider.contract import State as ProviderState
 from spoteval.publication.keys import safe
 from spoteval.shape import Unreadable
-from spoteval_agents.restarter.case import FILE_HOLD
+from spoteval_agents.restarter.case import FILE_HOLD, Case
 from spoteval_agents.restarter.placing import reset
 from spoteval_agents.restarter.policy import Policy
+from spoteval_agents.restarter.rules import still_waived
 from spoteval_agents.restarter.seen import Seen, StoreSight
 from spoteval_agents.restarter.state import Assignment, FileHold, KnownHold, State
 from spoteval_agents.restarter.telling import Step, settled, told
@@ -56,9 +57,10 @@ def see_mirror(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # n
     names = seen.mirror
     if names is None or isinstance(names, Unreadable):
         return state, ()
-    holds = (
-        replace(item, mirrored=item.mirrored or safe(item.hold.id) in names) for item in state.holds
-    )
+    new = [item for item in state.holds if not item.mirrored and safe(item.hold.id) in names]
+    if not new:
+        return state, ()
+    holds = (replace(item, mirrored=True) if item in new else item for item in state.holds)
     return replace(state, holds=tuple(holds)), ()
 
 
@@ -94,6 +96,12 @@ def see_wanted(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # n
     if state.counts.undone == 0 or any(item.hold.ensure_stopped for item in state.holds):
         return state, ()
     return replace(state, counts=replace(state.counts, undone=0)), ()
+
+
+def see_waived(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
+    """A rule that was waived and is mended is judged anew."""
+    waived = still_waived(Case(state, seen, policy, now))
+    return (state if waived == state.waived else replace(state, waived=waived)), ()
 
 
 def see_unheard(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noqa: ARG001

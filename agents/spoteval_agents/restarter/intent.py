@@ -71,7 +71,9 @@ def _start(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
         failing_since=_without_wait(state, policy, now),
     )
     error = seen.price.why if isinstance(seen.price, Unreadable) else None
-    detail = {"starts": after.starts, **({"price_error": error} if error is not None else {})}
+    detail: dict[str, object] = {"starts": after.starts, "boot_seq": ask.boot_seq}
+    if error is not None:
+        detail["price_error"] = error
     return after, (told("start-asked", policy, now, price=price, detail=detail),)
 
 

@@ -40,8 +40,7 @@ def see_stopped(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
     if state.life is None:
         return _explained(_still_off(state, obs)), ()
     last = 0 if isinstance(seen.store, Unreadable) else seen.store.boot_seq
-    if obs.last_start is not None:
-        state = replace(state, last_start=obs.last_start)
+    state = replace(state, last_start=latest(state.last_start, obs.last_start))
     after, news = ended(state, seen, policy, now, cause_of(state, seen, obs, last), last)
     asks = state.stop_asks if obs.billed is True else None
     return replace(after, word=obs.state.value, since=now.mark, stop_asks=asks), news
@@ -107,6 +106,13 @@ def is_later(moment: datetime, other: datetime) -> bool:
     return stamp(moment) > stamp(other)
 
 
+def latest(known: datetime | None, said: datetime | None) -> datetime | None:
+    """The later one. A provider that answers from an old page names an older start: it was not unmade."""
+    if known is None or said is None:
+        return said if known is None else known
+    return said if is_later(said, known) else known
+
+
 def _missed_by(life: Life, state: State, seen: Seen, obs: Observation) -> str | None:
     if obs.state is ProviderState.STARTING:
         return "starting-again"
@@ -127,6 +133,7 @@ def _stopped(state: State, stop: Stop, policy: Policy, now: Now, *, short: bool)
         "booted": stop.booted,
         "healthy": stop.healthy,
         "held": stop.held,
+        "boot_seq": state.counts.boot_seq,
         "last_start": stamp(stop.last_start) if stop.last_start is not None else None,
     }
     known = {key: value for key, value in detail.items() if value is not None}

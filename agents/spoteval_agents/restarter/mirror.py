@@ -28,8 +28,9 @@ def mirror(world: World, state: State, seen: Seen) -> State:
     if isinstance(names, Unreadable) or isinstance(seen.store, Unreadable):
         return state
     there = names if names is not None else frozenset()
-    for name in there & {safe(key) for key in seen.store.listing.releases}:
-        remove(world.mirror / name)
+    if there:  # releases are kept for ever: most looks have no file to hold against them
+        for name in there & {safe(key) for key in seen.store.listing.releases}:
+            remove(world.mirror / name)
     holds = tuple(_mirrored(world, world.store, item, names) for item in state.holds)
     return replace(state, holds=holds)
 

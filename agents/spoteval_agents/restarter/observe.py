@@ -13,6 +13,7 @@ from spoteval_agents.restarter.holding import (
     see_run,
     see_store_holds,
     see_unheard,
+    see_waived,
     see_wanted,
 )
 from spoteval_agents.restarter.lives import see_boot, see_missed_stop, see_stopped
@@ -69,5 +70,6 @@ STEPS: tuple[Callable[[State, Seen, Policy, Now], Step], ...] = (
     see_over,
     see_silent,
     see_price,
+    see_waived,
     see_reports,
 )

@@ -10,7 +10,7 @@ from spoteval.hold import hold_from
 from spoteval.provider.contract import Price
 from spoteval.shape import ShapeError, Table, Unreadable
 from spoteval_agents.restarter.holding import assigned
-from spoteval_agents.restarter.lives import counted
+from spoteval_agents.restarter.lives import counted, latest
 from spoteval_agents.restarter.placing import reset
 from spoteval_agents.restarter.state import (
     UNKNOWN_BOOT,
@@ -38,7 +38,10 @@ def recovered(records: Iterable[dict[str, object]], now: Now) -> State:
 
 
 def _asked(state: State, event: Event, now: Now) -> State:  # noqa: ARG001 - one signature for all
-    return replace(state, starts=state.starts + 1, price=_price(event) or state.price)
+    before = Table(event.detail, "start-asked").whole("boot_seq", 0)
+    counts = replace(state.counts, boot_seq=max(before, state.counts.boot_seq))
+    price = _price(event) or state.price
+    return replace(state, starts=state.starts + 1, price=price, counts=counts)
 
 
 def _withdrawn(state: State, event: Event, now: Now) -> State:  # noqa: ARG001
@@ -46,7 +49,8 @@ def _withdrawn(state: State, event: Event, now: Now) -> State:  # noqa: ARG001
 
 
 def _running(state: State, event: Event, now: Now) -> State:
-    life = Life(_moment(event, now), state.price, UNKNOWN_BOOT)
+    before = Table(event.detail, "running").whole("boot_seq", UNKNOWN_BOOT)
+    life = Life(_moment(event, now), state.price, before)
     return replace(
         state,
         failures=0,
@@ -76,8 +80,11 @@ def _stopped(state: State, event: Event, now: Now) -> State:  # noqa: ARG001
         last_start=detail.maybe_moment("last_start"),
     )
     counts = counted(state.counts, stop, short=detail.flag("short", default=False))
+    counts = replace(counts, boot_seq=detail.whole("boot_seq", counts.boot_seq))
     spent = detail.number("spent")
-    return replace(state, life=None, stop=stop, stop_asks=None, spent=spent, counts=counts)
+    last_start = latest(state.last_start, stop.last_start)
+    after = replace(state, life=None, stop=stop, stop_asks=None, spent=spent, counts=counts)
+    return replace(after, last_start=last_start)
 
 
 def _failed(state: State, event: Event, now: Now) -> State:

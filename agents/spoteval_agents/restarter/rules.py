@@ -29,6 +29,17 @@ def tripped(case: Case) -> Trip | None:
     return next(new, found[0] if found else None)
 
 
+def still_waived(case: Case) -> tuple[str, ...]:
+    """The waived rules without those that the configuration has mended: the next time, each is news again."""
+    if not case.state.waived:
+        return ()
+    found = {trip.rule for trip in _trips(case)}
+    until = case.policy.grant.until
+    if until is not None and left_s(until, case.now) is None:
+        found.add("until")  # on a clock that cannot be believed nobody knows
+    return tuple(rule for rule in case.state.waived if rule in found)
+
+
 def run_spent(state: State) -> float:
     """What was spent on this run, its life that goes on left out."""
     return max(0.0, state.spent - state.counts.spent_from)

@@ -21,9 +21,10 @@ def see_reached(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
     if state.life is not None:
         return (replace(state, ask=None) if state.ask is not None else state), ()
     ask = state.ask if state.ask is not None and not state.ask.recovered else None
+    life = _life(state, ask, now)
     after = replace(
         state,
-        life=_life(state, ask, now),
+        life=life,
         ask=None,
         failures=0,
         failing_since=None,
@@ -33,7 +34,11 @@ def see_reached(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
         stop_asks=None,
         counts=replace(state.counts, rated=0, undone=_undone(state, ask)),
     )
-    detail = {"asked_s": round(since_s(ask.at, now), 3)} if ask is not None else {}
+    detail: dict[str, object] = {}
+    if life.boot_seq != UNKNOWN_BOOT:
+        detail["boot_seq"] = life.boot_seq
+    if ask is not None:
+        detail["asked_s"] = round(since_s(ask.at, now), 3)
     reason = None if ask is not None else _unasked(state)
     return after, (told("running", policy, now, reason=reason, evidence=by, detail=detail),)
 
@@ -109,9 +114,13 @@ def _came_and_went(state: State, obs: Observation) -> bool:
 
 
 def _life(state: State, ask: Ask | None, now: Now) -> Life:
-    """It begins with this look. Found at a first look, nobody knows which boots were before it."""
+    """It begins with this look. Found at a very first look, nobody knows which boots were before it."""
     price = ask.price if ask is not None else state.price
-    before = UNKNOWN_BOOT if state.word is None else state.counts.boot_seq
+    before = state.counts.boot_seq
+    if (
+        state.word is None and before == 0
+    ):  # neither seen off, nor told by the events of a lost memory
+        before = UNKNOWN_BOOT
     return Life(now.mark, price, ask.boot_seq if ask is not None else before)
 
 

@@ -7,6 +7,7 @@ from spoteval.control.owner import owner_among
 from spoteval.provider.contract import State as ProviderState
 from spoteval.provider.contract import error_kind
 from spoteval.shape import Unreadable
+from spoteval_agents.restarter.lives import latest
 from spoteval_agents.restarter.policy import OWNER_POLLS, SILENT_S, Policy, own_identity, since_s
 from spoteval_agents.restarter.rows_wait import over_by
 from spoteval_agents.restarter.seen import OFF, Seen
@@ -118,7 +119,7 @@ def see_word(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noq
     obs = seen.understood
     if obs is None:
         return state, ()
-    last_start = state.last_start if obs.last_start is None else obs.last_start
+    last_start = latest(state.last_start, obs.last_start)
     since = state.since if obs.state.value == state.word else now.mark
     dead = obs.state is ProviderState.UNRESTARTABLE
     polls = state.counts.unrestartable + 1 if dead else 0

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from spoteval.clock import Now
@@ -25,7 +26,7 @@ from spoteval_agents.restarter.strays import Strays
 OBSERVE_S, PRICE_S, CALL_S = 10.0, 10.0, 20.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: what every look asks for is made once
 class World:
     """What one instance is looked at through. `store` None: holds are files of this host alone."""
 
@@ -38,7 +39,7 @@ class World:
     signs: Signs = field(default_factory=Signs)
     lists: Lists = field(default_factory=Lists)
 
-    @property
+    @cached_property
     def mirror(self) -> Path:
         """The directory in which holds of the store lie as files."""
         return self.paths.hold.with_name(f"{self.instance}.d")

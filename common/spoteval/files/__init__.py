@@ -1,6 +1,13 @@
 """Files on the durable disk: whole files, appended logs, locks. Every write of the product passes here."""
 
-from spoteval.files.append import Lines, append_line, append_lines, parse_lines, read_lines
+from spoteval.files.append import (
+    Lines,
+    append_line,
+    append_lines,
+    parse_lines,
+    read_last,
+    read_lines,
+)
 from spoteval.files.copy import copy_file
 from spoteval.files.lock import Taken, held, is_held
 from spoteval.files.owner import make_folder
@@ -34,6 +41,7 @@ __all__ = [
     "move_spare",
     "parse_lines",
     "parse_record",
+    "read_last",
     "read_lines",
     "read_record",
     "read_text",

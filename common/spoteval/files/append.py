@@ -60,6 +60,15 @@ def read_lines(path: Path) -> Lines:
         return Lines()
 
 
+def read_last(path: Path, count: int) -> tuple[dict[str, object], ...]:
+    """The whole records among the last `count` lines of a log; an absent log has none. Raises OSError."""
+    try:
+        lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
+    except FileNotFoundError:
+        return ()
+    return parse_lines(b"\n".join(lines[-count:])).records
+
+
 def parse_lines(data: bytes) -> Lines:
     """The records in the bytes of a log. Blank and zero-filled stretches are torn lines, not records."""
     records: list[dict[str, object]] = []
