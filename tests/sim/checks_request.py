@@ -70,6 +70,8 @@ class AtRequest:
             raise Violated("I1", "started after the run was over")
         if host.clock.synced and people.past_deadline_s > FRESH_S:
             raise Violated("I1", "started after the deadline")
+        if not people.fits or (host.clock.synced and people.past_until_s > FRESH_S):
+            raise Violated("I1", "started outside the grant")
 
     def _one_at_a_time(self, host: VirtualHost) -> None:
         self.starts_in_cycle += 1

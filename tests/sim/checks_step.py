@@ -10,9 +10,9 @@ from spoteval.hold import Hold
 from spoteval.local.market import UP, History
 
 OVER_S, SILENT_S, RULE_GRACE_S = 7200.0, 5400.0, 600.0
-PAUSE_S, SLACK_S = 7200.0, 300.0
+PAUSE_S, SLACK_S = 7200.0, 240.0
 """How long what nobody needs, or what says nothing, may run before a hold; that hold's grace; the loop guard's
-longest pause, and by how much a life may have looked shorter than it was."""
+longest pause, and by how much more than a poll a life may have looked shorter than it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,9 @@ class AfterStep:
     start_due: Patience = field(default_factory=Patience)
     release_due: Patience = field(default_factory=Patience)
     stop_due: dict[str, Patience] = field(default_factory=dict)
-    own_holds: dict[str, tuple[int, int]] = field(default_factory=dict)
+    own_holds: dict[tuple[str, str], tuple[int, int, int]] = field(default_factory=dict)
     blurred: set[int] = field(default_factory=set)
+    placed_now: set[str] = field(default_factory=set)  # by the cycle itself: its look was before
     serving: str = ""
     releases: int = 0
 
@@ -50,11 +51,12 @@ class AfterStep:
     def own_hold(self, hold: Hold, by: str) -> None:
         """I6: a restarter has placed a hold. A rule trips once for what it has seen, and not for our own stop."""
         truth = self.truth
+        self.placed_now.add(hold.id)
         kind = hold.id.split("-20")[0]
-        lives = (truth.cloud.boot, truth.starts)
-        if kind.startswith("rule-") and self.own_holds.get(kind) == lives:
+        lives = (truth.cloud.boot, truth.starts, truth.people.edits)
+        if kind.startswith("rule-") and self.own_holds.get((by, kind)) == lives:
             raise Violated("I6", f"{kind} has tripped again, and nothing was started in between")
-        self.own_holds[kind] = lives
+        self.own_holds[by, kind] = lives
         boot = truth.cloud.boot
         by_others = boot in truth.people.console_stops or truth.cloud.cause == "guest"
         if kind == "stop" and (boot, by) in truth.own_stops and not by_others:
@@ -66,6 +68,7 @@ class AfterStep:
             self.truth.stops.clear()
         self._nobody_lifts(step.host)
         self._obeyed(step)
+        self.placed_now.clear()
         if not self.truth.serves(step.host):
             return
         if self.serving != step.host.name:
@@ -96,7 +99,7 @@ class AfterStep:
         """A hold that the look could see decides."""
         if step.decision is None or step.row == 1 or step.host.store.away:
             return
-        held = self.truth.holds_in(step.host)
+        held = self.truth.holds_in(step.host) - self.placed_now
         if held or self.truth.people.touched:
             raise Violated("I5", f"{step.decision.word} (row {step.row}) while held: {held}")
 
@@ -104,7 +107,7 @@ class AfterStep:
         """I6: the loop guard pauses only after short lives, and our own stops make none."""
         if step.decision is None or step.decision.word != "loop-guard":
             return
-        limit_s = self.truth.poll.short_run_s + SLACK_S
+        limit_s = self.truth.poll.short_run_s + self.truth.poll.every_s + SLACK_S
         lives = cut_lives(self.truth.cloud.history)[-6:]
         short = [boot for boot, life_s in lives if life_s < limit_s or boot in self.blurred]
         if len(short) < self.truth.poll.loop_guard - 1:
@@ -140,10 +143,14 @@ class AfterStep:
             raise Violated("I11", f"not started: free for {self.start_due.spent_s:.0f} s")
 
     def _start_within_s(self, host: VirtualHost) -> float:
-        """From a stop: the poll that sees it, the grace, a poll after its end. A release takes polls to be heard."""
-        poll, people = self.truth.poll, self.truth.people
-        clean = host.book.state.ask is None and host.book.state.failures == 0
-        if not clean:
+        """From a stop: the poll that sees it, the grace, a poll after its end. A release takes polls to be heard.
+
+        After a start that failed or was refused there is a wait, and looks are rarer where there were too many.
+        """
+        poll, people, state = self.truth.poll, self.truth.people, host.book.state
+        if state.counts.rated:
+            return self._at_last_s() + 5 * rested_s(state.counts.rated, poll.every_s)
+        if state.ask is not None or state.failures or state.refusal is not None:
             return self._at_last_s()
         on_time_s = poll.every_s + poll.grace_s + 2 * poll.in_motion_s
         by_people = people.changed_s >= self.truth.cloud.began_s - 1.0
@@ -181,8 +188,14 @@ class AfterStep:
         if 4 in truth.rows and people.over and known:
             due["over"] = OVER_S + RULE_GRACE_S + polls_s
         if 5 in truth.rows and truth.guest.silent(truth.cloud.boot):
-            due["silent"] = SILENT_S + RULE_GRACE_S + polls_s
+            # It counts from the look that first sees it RUNNING; then three times as much as a poll may be missing.
+            due["silent"] = SILENT_S + RULE_GRACE_S + polls_s + truth.poll.every_s
         return due
+
+
+def rested_s(refusals: int, every_s: float) -> float:
+    """Seconds between two looks after so many refusals for too many requests."""
+    return max(every_s, min(900.0, every_s * 2.0**refusals))
 
 
 def cut_lives(history: History) -> list[tuple[int, float]]:

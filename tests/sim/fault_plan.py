@@ -13,34 +13,50 @@ PROBABILITIES: Mapping[str, float] = {
     "timeout": 0.025,
     "slow": 0.02,
     "lie": 0.025,
-    "lost-request": 0.05,
+    "lost-request": 0.12,
     "lost-answer": 0.12,
     "dear": 0.01,
     "no-price": 0.01,
     "hold-at-price": 0.03,
     # the store
     "late-list": 0.05,
-    "store-away": 0.01,
-    "put-lost": 0.08,
+    "store-away": 0.014,
+    "put-lost": 0.15,
     # the host and its clock
     "clock-jump": 0.005,
-    "unsynced": 0.005,
-    "crash-before": 0.025,
+    "unsynced": 0.011,
+    "crash-before": 0.02,
     "crash-after": 0.03,
-    "power-cut": 0.006,
+    "power-cut": 0.015,
     "slow-disk": 0.01,
     # people
     "touch": 0.001,
     "hold": 0.0015,
     "hold-stop": 0.0015,
-    "console-stop": 0.001,
+    "console-stop": 0.003,
     "lift": 0.12,
     "next-run": 0.12,
     "adopt": 0.002,
+    "console-start": 0.1,
+    "misfit": 0.0008,
+    "config": 0.12,
 }
 """How probable each is in one cycle of ordinary roughness."""
 
-PEOPLE = frozenset(["touch", "hold", "hold-stop", "console-stop", "lift", "next-run", "adopt"])
+PEOPLE = frozenset(
+    [
+        "touch",
+        "hold",
+        "hold-stop",
+        "console-stop",
+        "lift",
+        "next-run",
+        "adopt",
+        "console-start",
+        "misfit",
+        "config",
+    ]
+)
 """What people do: no rougher where the rest is."""
 
 Struck = tuple[int, str]

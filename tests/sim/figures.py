@@ -55,6 +55,11 @@ class Figures:
             theirs = getattr(other, name)
             setattr(self, name, mine + theirs)
 
+    def failed(self, number: str) -> None:
+        """A history broke this rule: two starts were open, or one did not come."""
+        self.doubled += number == "I2"
+        self.missed += number == "I11"
+
     @property
     def life_median_s(self) -> float:
         """Half of the lives were shorter."""
@@ -74,11 +79,11 @@ class Figures:
 
     def table(self, rows: Iterable[int]) -> str:
         """How often each row decided while each fault was in force."""
-        head = "row       " + "".join(f"{name:>14}" for name in COLUMNS)
+        head = "row     hits " + "".join(f"{name:>14}" for name in COLUMNS)
         lines = [head]
         for row in rows:
             cells = "".join(f"{self.cells[row, name]:>14,}" for name in COLUMNS)
-            lines.append(f"{row:>3}{self.rows[row]:>10,}"[:13].ljust(10) + cells)
+            lines.append(f"{row:>3}{self.rows[row]:>10,}" + cells)
         return "\n".join(lines)
 
     def thin_cells(self, rows: Iterable[int], at_least: int) -> list[str]:

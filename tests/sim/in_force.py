@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from sim.fault_plan import Faults
 from sim.virtual_host import VirtualHost
 
-_WHEN_SEEN = ("timeout", "slow", "lie", "power-cut")
+_WHEN_SEEN = ("timeout", "slow", "lie", "late-list", "power-cut")
 
 
 @dataclass

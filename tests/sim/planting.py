@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from sim.restarter_sim import Sim
 from sim.scene import scene_of
 from sim.shrink import Failed
 from sim.sim_run import told
@@ -29,8 +28,10 @@ def caught(bug: str, within: int, seeds: Iterable[int]) -> tuple[Failed | None, 
     with planted(bug):
         for seed in seeds:
             found = told(scene_of(seed))
-            if isinstance(found, Sim):
-                preemptions += found.figures.preemptions
-            if isinstance(found, Failed) or preemptions >= within:
-                return found if isinstance(found, Failed) else None, preemptions
+            if isinstance(found, Failed):
+                preemptions += found.preemptions
+                return (found if preemptions < within else None), preemptions
+            preemptions += found.figures.preemptions
+            if preemptions >= within:
+                break
     return None, preemptions

@@ -1,16 +1,18 @@
 """The real restarter over days of virtual time: market, guest, people, faults and crashes, all from one seed."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 
+from restarter_story import NOON
 from sim.checks_request import AtRequest
-from sim.checks_step import AfterStep, Stepped
+from sim.checks_step import OVER_S, AfterStep, Stepped
 from sim.cutting import Points
 from sim.fault_plan import FaultPlan, Faults
 from sim.figures import Figures, lives_s
 from sim.in_force import InForce
 from sim.rows_seen import RowsSeen, rows_there
-from sim.scene import MEDIAN_S, Scene
+from sim.scene import OTHER_TYPE, TYPE, Scene
 from sim.truth import LATE_S, Truth, Violated
 from sim.virtual_clock import JUMP_S, VirtualClock
 from sim.virtual_cloud import VirtualCloud
@@ -19,14 +21,16 @@ from sim.virtual_host import VirtualHost
 from sim.virtual_people import People
 from sim.virtual_provider import Check, VirtualProvider
 from sim.virtual_store import DiskStore, Shelf, VirtualStore
-from sim.virtual_weather import SimWeather
 from spoteval.decision import Decision
 from spoteval.files import read_lines
 from spoteval.local.market import Market, drawn
+from spoteval.run import StopRules
+from spoteval.settings.money import Money
 
 RARE = frozenset([2, 4, 5, 6, 10, 11, 12, 14, 16, 17])
 """Rows that few cycles reach: faults strike more often around them, or they would never meet."""
 BOOST = 7.0
+SILENT_S = 2700.0
 SPOILING = ("timeout", "slow", "lie", "no-price", "hold-at-price", "slow-disk")
 """Faults after which a start or stop may rightly come a poll later."""
 
@@ -50,8 +54,9 @@ class Sim:
         self.faults = Faults()
         self.shelf = Shelf(lambda: self.seconds, self._told)
         self.people = People(self.shelf)
-        self.guest = VirtualGuest(self.people, scene.seed, calm)
-        market = Market(scene.seed, SimWeather(scene.shape, MEDIAN_S))
+        self.people.until_s = 3600.0 * scene.until_h
+        self.guest = VirtualGuest(self.people, scene.seed, calm, idle=scene.idle and not calm)
+        market = Market(scene.seed, scene.weather)
         self.cloud = VirtualCloud(market, self.guest.changed, calm=calm)
         rows = frozenset(rows_there())
         self.truth = Truth(self.people, self.cloud, self.guest, scene.poll, rows)
@@ -101,7 +106,22 @@ class Sim:
         world = (self.cloud.state, self.cloud.began_s, people.touched, len(people.placed))
         changed = self.cloud.spell is not None or world != self._last_seen[host.name]
         self._last_seen[host.name] = world
-        return BOOST if changed or self.rows.last in RARE else 1.0
+        return BOOST if changed or self.rows.last in RARE or self._rare_soon() else 1.0
+
+    def _rare_soon(self) -> bool:
+        """Whether a row that few cycles reach is due in these looks, or was just now: it must come all the same."""
+        cloud, poll, seconds = self.cloud, self.scene.poll, self.seconds
+        if cloud.state == "STARTING":
+            return seconds - cloud.began_s >= poll.start_window_s - 4 * poll.in_motion_s
+        if cloud.state != "RUNNING" or self.people.held:
+            return False
+        assert cloud.last_start_s is not None
+        up_s = seconds - cloud.last_start_s
+        over_s = seconds - self.people.over_from_s if self.people.over else 0.0
+        dues = [OVER_S - min(up_s, over_s)]
+        if self.guest.silent(cloud.boot):
+            dues += [SILENT_S - up_s, 2 * SILENT_S - up_s]
+        return any(abs(due_s) <= 3 * poll.every_s for due_s in dues)
 
     def _world_fails(self, host: VirtualHost) -> None:
         faults, seconds = self.faults, self.seconds
@@ -112,7 +132,7 @@ class Sim:
         if (share := faults.kinds.get("clock-jump")) is not None:
             host.clock.jump(JUMP_S if share < 0.5 else -JUMP_S, 60.0 + 3600.0 * share)
         if (share := faults.kinds.get("unsynced")) is not None:
-            host.clock.jump(-3600.0 * share, 60.0 + 7200.0 * share)
+            host.clock.jump(-3600.0 * share, 60.0 + 1800.0 * share)
         if "dear" in faults:
             self.dear_until_s = seconds + faults.within("dear", 30.0, 900.0)
         for one in self.hosts:
@@ -186,10 +206,37 @@ class Sim:
             people.lift(faults.kinds["lift"])
         if "adopt" in faults and self.scene.two:
             self._adopt(faults.kinds["adopt"])
+        if "console-start" in faults and (people.over or self._unanswered):
+            people.console_start(self.cloud)
+        self._edit_grant()
         people.insist()
-        patient = self.cloud.state == "RUNNING" and faults.kinds.get("next-run", 0.0) > 0.03
-        if people.over and "next-run" in faults and not patient:
+        if people.over and faults.kinds.get("next-run", 1.0) < self._next_run_share:
             self._assign()
+
+    @property
+    def _next_run_share(self) -> float:
+        """Of the moments at which a run could follow: few while its machine is on, or nobody thinks of it."""
+        if self.cloud.state == "RUNNING":
+            return 0.0 if self.guest.silent(self.cloud.boot) else 0.03  # it is typed on the guest
+        return 0.15 if self.scene.idle else 1.0
+
+    @property
+    def _unanswered(self) -> bool:
+        """Whether the last start has had no answer."""
+        asked = self.truth.asked
+        return asked is not None and asked.reply is not None and asked.reply.kind == "unknown"
+
+    def _edit_grant(self) -> None:
+        """Somebody edits the host file, and every restarter is restarted with it."""
+        people, faults = self.people, self.faults
+        if "misfit" in faults and people.fits:
+            people.misfit()
+        elif "config" not in faults or not people.mend(3600.0 + 36000.0 * faults.kinds["config"]):
+            return
+        until = NOON + timedelta(seconds=people.until_s)
+        grant = replace(self.scene.grant, until=until, types=(TYPE if people.fits else OTHER_TYPE,))
+        for host in self.hosts:
+            host.policy, host.down = replace(host.policy, grant=grant), True
 
     def _adopt(self, share: float) -> None:
         host = self.hosts[int(share * len(self.hosts))]
@@ -197,10 +244,12 @@ class Sim:
 
     def _assign(self) -> None:
         draw = drawn(self.scene.seed, "run", self.people.run)
-        work_s = draw.uniform(2.0, 10.0) * 3600.0
+        work_s = draw.uniform(*((0.3, 1.5) if self.scene.idle else (2.0, 10.0))) * 3600.0
         late = self.scene.rough > 0 and draw.random() < 0.15
         deadline_s = self.seconds + work_s * draw.uniform(0.5, 1.5) if late else None
-        self.people.next_run(self.cloud.boot, work_s, deadline_s)
+        rules = StopRules(failed_starts_s=1800.0, spend=Money(9.0, "USD"))
+        tight = draw.random() < 0.2
+        self.people.next_run(self.cloud.boot, work_s, deadline_s, rules if tight else StopRules())
 
     # The parts
 

@@ -68,7 +68,9 @@ class Truth:
     def free(self) -> bool:
         """Whether a start is wanted, possible and held up by nothing."""
         idle = self.cloud.state == "STOPPED" and self.cloud.spell is None
-        return idle and not self.people.held and not self.people.over
+        people = self.people
+        held = people.held or people.unwritten
+        return idle and people.granted and not held and not people.over
 
     @property
     def owner(self) -> str | None:
@@ -102,7 +104,11 @@ def key_of(hold_id: str) -> str:
 
 def owner_in(keys: Iterable[str]) -> Owner | None:
     """The greatest entry of the register among keys."""
-    names = (key for key in keys if key.startswith(OWNERS))
+    return _owner_of(tuple(key for key in keys if key.startswith(OWNERS)))
+
+
+@lru_cache(maxsize=1024)
+def _owner_of(names: tuple[str, ...]) -> Owner | None:
     return owner_among(name.removeprefix(OWNERS).removesuffix(".json") for name in names)
 
 

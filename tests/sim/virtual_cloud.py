@@ -24,7 +24,7 @@ from spoteval.local.node_decide import STATES, Seen, Step, decide
 
 DOWN_S, RESUME_S, SERVE_S = 1.0, 20.0, 100.0
 """After a power button until the units are down; after RUNNING until it resumes; from there until it serves."""
-SPELLS = (("GONE", 0.05), ("UNRESTARTABLE", 0.03), ("provider-restarts", 0.04))
+SPELLS = (("GONE", 0.09), ("UNRESTARTABLE", 0.06), ("provider-restarts", 0.05))
 _NAMES = ("GONE", "UNRESTARTABLE")
 
 

@@ -8,7 +8,7 @@ from sim.virtual_people import People
 from spoteval.local.market import drawn
 from spoteval.local.node_decide import Step
 
-SILENT, POWEROFF = 0.04, 0.01
+SILENT, POWEROFF = 0.1, 0.06
 EPISODES_S = 900.0
 """How many lives put no fact at all; how many are powered off by somebody logged in; how long episodes take."""
 
@@ -21,11 +21,12 @@ def luck(seed: int, what: str, number: int) -> float:
 
 @dataclass
 class VirtualGuest:
-    """`calm`: it never fails."""
+    """`calm`: it never fails. `idle`: it never switches itself off, and no hold of its own wants it off."""
 
     people: People
     seed: int
     calm: bool = False
+    idle: bool = False
 
     def changed(self, cloud: VirtualCloud, step: Step) -> None:
         """A new phase has begun."""
@@ -62,7 +63,7 @@ class VirtualGuest:
 
     def _ends(self, cloud: VirtualCloud) -> None:
         """Properly; or its own hold stands and it hangs; or both of its enders are dead."""
-        way = luck(self.seed, "end", self.people.run)
+        way = 1.0 if self.idle else luck(self.seed, "end", self.people.run)
         self.people.end_run(cloud.boot, hold=self.calm or way < 0.7)
         if self.calm or way < 0.45:
             cloud.power_off()

@@ -9,6 +9,7 @@ from random import Random
 from crash_points import Crash
 from sim.cutting import Cut, Listener, Points, SlowDisk
 from sim.fault_plan import Faults
+from sim.scene import REGION, TYPE
 from sim.virtual_clock import VirtualClock
 from sim.virtual_provider import VirtualProvider
 from sim.virtual_store import DiskStore, VirtualStore
@@ -49,7 +50,15 @@ class VirtualHost:
         paths.hold.parent.mkdir(parents=True)
         self.identity = str(uuid.UUID(int=Random(f"identity {self.name}").getrandbits(128)))
         (self.root / "identity").write_text(f"{self.identity}\n")
-        self.policy = Policy("gpu-1", str(paths.hold), self.poll, self.grant, self.identity)
+        self.policy = Policy(
+            "gpu-1",
+            str(paths.hold),
+            self.poll,
+            self.grant,
+            self.identity,
+            type=TYPE,
+            region=REGION,
+        )
         self.open()
 
     @property

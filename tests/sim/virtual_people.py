@@ -16,7 +16,7 @@ from spoteval.files import encoded
 from spoteval.hold import Hold, hold_from
 from spoteval.paths import InstancePaths
 from spoteval.publication.keys import fact_key, hold_key, owner_key, record_key, release_key
-from spoteval.run import RunPlan, RunRecord
+from spoteval.run import RunPlan, RunRecord, StopRules
 from spoteval.shape import Table
 
 STOP_AFTER_S, INSIST_S = 120.0, 120.0
@@ -48,6 +48,9 @@ class People:
     work_left_s: float = 0.0
     releases: int = 0
     changed_s: float = 0.0
+    until_s: float = 0.0  # the end of the grant
+    fits: bool = True  # whether the grant allows this type
+    edits: int = 0  # of the grant
 
     @property
     def standing(self) -> set[str]:
@@ -60,9 +63,31 @@ class People:
         return bool(self.standing) or self.touched
 
     @property
+    def unwritten(self) -> bool:
+        """Whether a removed file stands for a release that no restarter has written yet."""
+        keys = (release_key("gpu-1", hold_id) for hold_id in self.unheard)
+        return any(key not in self.shelf.objects for key in keys)
+
+    @property
     def over(self) -> bool:
         """Whether the run needs no machine any more: it has ended, or its deadline has passed."""
         return self.over_since_s is not None or self.past_deadline_s > 0
+
+    @property
+    def over_from_s(self) -> float:
+        """Since when it is over, if it is."""
+        ends = (self.over_since_s, self.deadline_s)
+        return min(end for end in ends if end is not None)
+
+    @property
+    def past_until_s(self) -> float:
+        """Seconds since the end of the grant, 0 before it."""
+        return max(0.0, self.shelf.seconds() - self.until_s)
+
+    @property
+    def granted(self) -> bool:
+        """Whether the grant allows a start now, whatever was started or spent."""
+        return self.fits and self.past_until_s == 0.0
 
     @property
     def past_deadline_s(self) -> float:
@@ -80,6 +105,8 @@ class People:
             self.owners.append(key)
         if by == WORLD:
             return None
+        if key.startswith(RELEASES):
+            self.changed_s = self.shelf.seconds()
         if key.startswith(RELEASES) and (hold_id := json.loads(data)["id"]) not in self.lifted:
             self.foreign.append(hold_id)
         hold = hold_from(Table(json.loads(data), key)) if key.startswith(HOLDS) else None
@@ -148,6 +175,25 @@ class People:
         self.console_stops.add(cloud.boot)
         cloud.ask("stop")
 
+    def console_start(self, cloud: VirtualCloud) -> None:
+        """Somebody starts a machine at the provider's console that nothing holds: impatient, or to look at what
+        is left of a run that is over."""
+        if cloud.state == "STOPPED" and not self.held:
+            cloud.ask("start")
+
+    def mend(self, later_s: float) -> bool:
+        """Somebody corrects the grant where it allows nothing; whether there was anything to correct."""
+        if self.granted:
+            return False
+        if self.past_until_s > 0:
+            self.until_s = self.shelf.seconds() + later_s
+        self.fits, self.changed_s, self.edits = True, self.shelf.seconds(), self.edits + 1
+        return True
+
+    def misfit(self) -> None:
+        """Somebody strikes this type from the grant."""
+        self.fits, self.edits = False, self.edits + 1
+
     def adopt(self, identity: str, host: str) -> None:
         """Move the instance to this host, typed there: listed there at once, and elsewhere when it is."""
         owner = owner_among(key.removeprefix(OWNERS).removesuffix(".json") for key in self.owners)
@@ -165,14 +211,16 @@ class People:
             self.place("end", ensure_stopped=True)
         self.fact(boot, f"ended-r{self.run}")
 
-    def next_run(self, boot: int, work_s: float, deadline_s: float | None = None) -> None:
+    def next_run(
+        self, boot: int, work_s: float, deadline_s: float | None, rules: StopRules
+    ) -> None:
         """A person finishes what is left of the last run and assigns another, with its record."""
         if self.run > 0 and self.over_since_s is None:
             self.fact(boot, f"ended-r{self.run}")
         self.run, self.over_since_s, self.work_left_s = self.run + 1, None, work_s
         self.deadline_s, self.changed_s = deadline_s, self.shelf.seconds()
         deadline = NOON + timedelta(seconds=deadline_s) if deadline_s is not None else None
-        plan = RunPlan("inspect", "fresh_budget", deadline=deadline)
+        plan = RunPlan("inspect", "fresh_budget", deadline=deadline, stop_rules=rules)
         record = RunRecord(f"r{self.run}", "gpu-1", 1, NOON, plan)
         self.put(record_key(record.name, 1), record.record())
         self.fact(boot, f"run-r{self.run}-1")

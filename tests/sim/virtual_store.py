@@ -78,7 +78,9 @@ class Shelf:
 
     def view(self, reader: str) -> View:
         """What this reader is listed."""
-        return self.views.setdefault(reader, View(self.sizes, sorted(self.objects)))
+        if reader not in self.views:
+            self.views[reader] = View(self.sizes, sorted(self.objects))
+        return self.views[reader]
 
     def listed(self, reader: str, prefix: str) -> frozenset[str]:
         """The keys below `prefix` that a LIST by this reader would name now."""

@@ -20,11 +20,15 @@ _TURNED_DOWN = {"refused": 503, "rate": 429, "auth": 403}
 
 @dataclass(frozen=True, slots=True)
 class SimWeather:
-    """`median_s` is the median of the lives that are drawn; half of them are shorter for every shape."""
+    """`median_s` is the median of the lives that are drawn; half of them are shorter for every shape.
+
+    After `longest_s` the provider ends each life.
+    """
 
     shape: float
     median_s: float
     window_s: float = 60.0
+    longest_s: float = math.inf
 
     @property
     def scale_s(self) -> float:
@@ -34,7 +38,8 @@ class SimWeather:
     def life_s(self, seed: int, life: int) -> float:
         """Seconds from RUNNING to the strike, of the life with this number, from 1."""
         draw = drawn(seed, "life", life)
-        return float(self.scale_s * (-math.log(1.0 - draw.random())) ** (1.0 / self.shape))
+        life_s = self.scale_s * (-math.log(1.0 - draw.random())) ** (1.0 / self.shape)
+        return float(min(self.longest_s, life_s))
 
     def start(self, seed: int, attempt: int) -> StartAnswer:
         """Turned down, begun and in vain, begun without an answer, stuck for an hour, or plain."""
