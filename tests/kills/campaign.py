@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from drills.box import Never
 from kills.end import End
-from kills.story import STORIES, Played
+from kills.story import STORIES, Injected, Played
 
 AGENTS = (
     *("shutdown-hook", "boot-resume", "publication-follower", "idle-guard", "end-handler"),
@@ -49,6 +50,7 @@ class Campaign:
     """Where it plays, and the undisturbed ends."""
 
     root: Path
+    what: Literal["writes", "points"]
     ends: dict[str, End]
 
     def fate(self, kill: Kill) -> Fate:
@@ -56,7 +58,7 @@ class Campaign:
         folder = self.root / str(kill).replace(":", "-")
         shutil.rmtree(folder, ignore_errors=True)
         try:
-            played = STORIES[kill.story](folder, (kill.agent, kill.number))
+            played = STORIES[kill.story](folder, Injected(self.what, kill.agent, kill.number))
         except Never as never:
             return Fate(kill, reached=True, wrong=(str(never),))
         wrong = played.end.unlike(self.ends[kill.story])
@@ -70,8 +72,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     root = Path(options.keep or tempfile.mkdtemp(prefix="kills-")).resolve()
     began_s = time.monotonic()
-    whole = {name: play(root / f"{name}-undisturbed") for name, play in _undisturbed()}
-    campaign = Campaign(root, {name: played.end for name, played in whole.items()})
+    what: Literal["writes", "points"] = "points" if options.full else "writes"
+    whole = {name: _undisturbed(root, name, what) for name in STORIES}
+    campaign = Campaign(root, what, {name: played.end for name, played in whole.items()})
     agents = options.agent or AGENTS
     chosen = [_kill(text) for text in options.kill] or list(kills(whole, agents))
     print(f"{len(chosen)} kills", flush=True)
@@ -96,31 +99,23 @@ def kills(whole: Mapping[str, Played], agents: Sequence[str]) -> Iterator[Kill]:
 
 
 def table(fates: Sequence[Fate], agents: Sequence[str], took_s: float) -> dict[str, object]:
-    """For each agent: points, kills, and what went wrong; printed as it is made."""
+    """For each agent: numbers, kills, and what went wrong; printed as it is made."""
     rows: dict[str, object] = {}
     for agent in agents:
         own = [fate for fate in fates if fate.kill.agent == agent]
         wrong = [f"{fate.kill}: {'; '.join(fate.wrong)}" for fate in own if fate.wrong]
         killed = sum(fate.reached for fate in own)
         rows[agent] = {"points": len(own), "killed": killed, "wrong": wrong}
-        print(f"{agent:<22} {killed:>4} of {len(own):>4} points  {len(wrong)} other ends")
+        print(f"{agent:<22} {killed:>4} of {len(own):>4} writes  {len(wrong)} other ends")
         for text in wrong:
             print(f"    {text}")
     return {"agents": rows, "took_s": round(took_s, 1)}
 
 
-def _undisturbed() -> "Iterator[tuple[str, _Play]]":
-    for name, play in STORIES.items():
-        yield name, _Play(play)
-
-
-class _Play:
-    def __init__(self, play: object) -> None:
-        self._play = play
-
-    def __call__(self, folder: Path) -> Played:
-        shutil.rmtree(folder, ignore_errors=True)
-        return self._play(folder, None)  # type: ignore[operator,no-any-return]
+def _undisturbed(root: Path, name: str, what: Literal["writes", "points"]) -> Played:
+    folder = root / f"{name}-undisturbed"
+    shutil.rmtree(folder, ignore_errors=True)
+    return STORIES[name](folder, Injected(what))
 
 
 def _fates(campaign: Campaign, chosen: Sequence[Kill], at_once: int) -> Iterator[Fate]:
@@ -144,6 +139,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("tests/kills/run", description=__doc__)
     parser.add_argument("--agent", action="append", choices=AGENTS, help="only this one")
     parser.add_argument("--kill", action="append", default=[], help="only STORY:AGENT:NUMBER")
+    parser.add_argument("--full", action="store_true", help="also in and after each write")
     parser.add_argument("--at-once", type=int, default=4, help="replays at a time (4)")
     parser.add_argument("--json", help="write the figures here")
     parser.add_argument("--keep", help="play here, and keep what went wrong")

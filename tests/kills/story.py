@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from drills.box import RUN, Box
 from kills.end import End, end_of
@@ -35,6 +36,15 @@ _IDLE = '[idle]\nafter = "1s"\nevery = "500ms"\ncpu_above = "100%"\nio_above = "
 
 
 @dataclass(frozen=True, slots=True)
+class Injected:
+    """Who is killed at which number: of its writes, or of all points before, in and after them."""
+
+    what: Literal["writes", "points"] = "writes"
+    agent: str = "nobody"
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Played:
     """How a story ended, and how many points each unit passed."""
 
@@ -43,7 +53,7 @@ class Played:
     was_killed: bool
 
 
-def cut_once(root: Path, kill: tuple[str, int] | None) -> Played:
+def cut_once(root: Path, kill: Injected) -> Played:
     """A run begins, the machine is taken with a notice, comes back, and the run ends."""
     box = Box(root)
     mark = box.root / "cut-once"
@@ -66,7 +76,7 @@ def cut_once(root: Path, kill: tuple[str, int] | None) -> Played:
     return _played(box, more, story, kill)
 
 
-def idle(root: Path, kill: tuple[str, int] | None) -> Played:
+def idle(root: Path, kill: Injected) -> Played:
     """A machine comes up, has nothing to do, and goes off."""
     box = Box(root)
     box.root.mkdir(parents=True)
@@ -78,18 +88,18 @@ def idle(root: Path, kill: tuple[str, int] | None) -> Played:
     return _played(box, _IDLE, story, kill)
 
 
-STORIES: Mapping[str, Callable[[Path, tuple[str, int] | None], Played]] = {
+STORIES: Mapping[str, Callable[[Path, Injected], Played]] = {
     "cut-once": cut_once,
     "idle": idle,
 }
 
 
-def _played(box: Box, more: str, story: Callable[[], None], kill: tuple[str, int] | None) -> Played:
+def _played(box: Box, more: str, story: Callable[[], None], kill: Injected) -> Played:
     box.lay(WINDOW_S, more, {})
     inject = box.root / "inject"
     inject.mkdir()
     shutil.copy(HERE / "sitecustomize.py", inject)
-    (inject / "kill").write_text("" if kill is None else f"spoteval-{kill[0]} {kill[1]}")
+    (inject / "kill").write_text(f"{kill.what} spoteval-{kill.agent} {kill.number}")
     roots = (inject, *(HERE.parent.parent / part for part in ("common", "agents")))
     with box.living(PYTHONPATH=os.pathsep.join(map(str, roots))):
         story()
@@ -97,7 +107,7 @@ def _played(box: Box, more: str, story: Callable[[], None], kill: tuple[str, int
         path.stem.removeprefix("spoteval-"): path.stat().st_size // 256
         for path in inject.glob("*.trace")
     }
-    return Played(end_of(box), points, kill is not None and points.get(kill[0], 0) >= kill[1])
+    return Played(end_of(box), points, was_killed=0 < kill.number <= points.get(kill.agent, 0))
 
 
 def _off(box: Box) -> None:

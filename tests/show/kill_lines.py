@@ -24,6 +24,7 @@ def kills(stage: Stage) -> Iterator[Line]:
         yield needs_full("kill -9 at every numbered write")
         return
     argv = [str(program), "--json", str(file), "--keep", str(stage.scratch / "kills")]
+    argv += ["--full"] if stage.full else []
     done = output(argv, stage.root)
     if not file.exists():
         raise Missing(f"tests/kills/run: exit {done.returncode}: {done.stderr.strip()[-200:]}")
@@ -33,11 +34,11 @@ def kills(stage: Stage) -> Iterator[Line]:
 
 
 def killed(name: str, agents: Mapping[str, Mapping[str, object]]) -> Line:
-    """ok when the agent was killed at every point that its run has, and each end was the undisturbed one."""
+    """ok when the agent was killed at every write that its run has, and each end was the undisturbed one."""
     what, found = f"kill -9 of {name}", agents.get(name)
     if found is None:
         return short(what, "not killed")
     points, done, wrong = (found.get(key) for key in ("points", "killed", "wrong"))
     good = isinstance(points, int) and 0 < points == done and wrong == []
-    figure = f"at {done} of {points} points before and after each write, same end"
+    figure = f"at {done} of {points} numbered writes, the children's included, same end"
     return judged(good, what, figure if not wrong else f"{figure} but: {wrong}"[:400])
