@@ -143,7 +143,7 @@ demo)
     ;;
 test)
     shift
-    set_up test test,inspect
+    set_up test test,inspect,s3truth
     cd -- "$here"
     exec "$venv/bin/python" -m pytest "$@"
     ;;

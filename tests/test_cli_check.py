@@ -57,7 +57,7 @@ def test_a_good_guest(hosts: Hosts) -> None:
         f"home         ok    of the harness: {hosts.disk.run('<run>').work}/home",
         "server       ok    policy: http://127.0.0.1:8000 is loopback, unit vllm.service",
         "run          ok    harness directory, settlement fresh_budget",
-        f"store        ok    {hosts.store.url}: put below instances/gpu-1/ works",
+        f"store        ok    {hosts.store.url}: put below instances/gpu-1/ works, create-only",
         "agent        warn  shutdown-hook does not run (systemctl enable --now spoteval-shutdown-hook)",
         (
             "agent        warn  publication-follower does not run"
@@ -182,7 +182,7 @@ def test_a_good_restarter(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None
     assert done.lines[1:] == [
         "provider     ok    gpu-1 is STOPPED",
         "price        ok    cap 4.00 USD, now 3.21 USD/hour (spot)",
-        f"store        ok    {hosts.store.url}: put below instances/gpu-1/ works",
+        f"store        ok    {hosts.store.url}: put below instances/gpu-1/ works, create-only",
         "store        ok    list of instances/gpu-1/ works, 0 holds in it",
         f"holds        ok    {hosts.instance.hold.parent}",
         "agent        warn  restarter does not run (systemctl enable --now spoteval-restarter)",
@@ -291,14 +291,19 @@ def test_on_a_laptop(hosts: Hosts) -> None:
         2,
         (
             "/etc/spoteval/config.toml: no such file, and SPOTEVAL_STORE is not set"
-            " (on a laptop: SPOTEVAL_STORE=file:///path spoteval …)\n"
+            " (on a laptop: SPOTEVAL_STORE=s3://bucket/prefix spoteval …)\n"
         ),
     )
     wrong = typed(("check",), {**nothing, "SPOTEVAL_STORE": "ftp://x"})
     assert (wrong.code, wrong.err) == (
         2,
-        'SPOTEVAL_STORE "ftp://x": must be file:///absolute/path\n',
+        'SPOTEVAL_STORE "ftp://x": must be file:///absolute/path or s3://bucket/prefix\n',
     )
+    typo = typed(
+        ("check",), {**nothing, "SPOTEVAL_STORE": "s3://xyz", "SPOTEVAL_STORE__REGOIN": "x"}
+    )
+    assert typo.code == 2
+    assert typo.err.startswith('SPOTEVAL_STORE__REGOIN: unknown key (did you mean "region"?)')
 
 
 def _shown(hosts: Hosts, host: str, **env: str) -> dict[str, tuple[str, str]]:

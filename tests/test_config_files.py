@@ -88,7 +88,7 @@ def test_the_shortest_restarter_file_has_the_documented_defaults(path: Path) -> 
         (
             'url = "file:///srv',
             'url = "ftp:///srv',
-            '[store] url "ftp:///srv/store": must be file:///absolute/path',
+            '[store] url "ftp:///srv/store": must be file:///absolute/path or s3://bucket/prefix',
         ),
         (
             '"fresh_budget"',

@@ -69,6 +69,11 @@ def left_s(deadline: datetime, now: Now) -> float | None:
     return (deadline - now.wall).total_seconds() if now.synced else None
 
 
+def ahead_s(theirs: datetime, now: Now) -> float:
+    """How far another host's wall clock is ahead of this one's (negative: behind)."""
+    return (theirs - now.wall).total_seconds()
+
+
 def stamp(moment: datetime) -> str:
     """RFC 3339 in UTC with milliseconds, such as 2026-12-01T02:58:11.004Z."""
     text = moment.astimezone(UTC).isoformat(timespec="milliseconds")

@@ -11,6 +11,7 @@ from spoteval.clock import Now, read_now
 from spoteval.config.guest import GuestConfig, read_guest
 from spoteval.config.shared import ConfigError
 from spoteval.control.guest import warn_of
+from spoteval.control.stores import store_from
 from spoteval.decision import Decision
 from spoteval.files import Taken, held
 from spoteval.harness.parts import members, read_part
@@ -20,7 +21,6 @@ from spoteval.machine.session import this_session
 from spoteval.machine.systemd import Notifier
 from spoteval.paths import DurablePaths, HostPaths, host_paths
 from spoteval.run import HARNESSES
-from spoteval.store.open import open_store
 from spoteval_agents.publication_follower.cycle import cycle, last_cycle
 from spoteval_agents.publication_follower.decide import nothing
 from spoteval_agents.publication_follower.job import World
@@ -69,7 +69,7 @@ def world_of(
         ):  # an extra that is not installed is said by each pass of such a run
             adapter(harness)
     session = this_session(paths.session, clock().boot).id
-    store = open_store(config.store.url)
+    store = store_from(config.store, paths.credentials)
     screen = partial(screen_of, config, credentials=paths.credentials, members=members)
     return World(config, store, session, clock, adapter, read_part, interrupted, screen)
 

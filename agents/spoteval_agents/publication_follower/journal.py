@@ -103,10 +103,10 @@ class Journal:
 def held(answer: Put, blob: Blob, earlier: Sequence[Blob]) -> Blob | None:
     """What the store holds after a put of `blob`, given what had been meant before; None where nobody knows.
 
-    CREATED: these bytes. EXISTS: an earlier put of ours went through unseen, and where only one content was ever
-    tried, it is that one.
+    CREATED or ACKNOWLEDGED: these bytes. EXISTS: an earlier put of ours went through unseen, and where only one
+    content was ever tried, it is that one.
     """
-    if answer is Put.CREATED:
+    if answer.is_ours:
         return blob
     return earlier[0] if len(earlier) == 1 else None
 

@@ -9,7 +9,7 @@ from spoteval.files import append_line
 from spoteval.publication.keys import manifest_key, part_key, safe_path
 from spoteval.publication.manifest import PartEntry, manifest_bytes, parts_from, witness_line
 from spoteval.shape import Table
-from spoteval.store.contract import Put, StoreError
+from spoteval.store.contract import StoreError
 from spoteval_agents.publication_follower.evidence import Changed, Evidence, secret_of, take
 from spoteval_agents.publication_follower.growing import publish_log, publish_state
 from spoteval_agents.publication_follower.numbers import attempt_id
@@ -67,7 +67,7 @@ def _episode(target: Target, work: PutEpisode) -> Done:
     key = manifest_key(target.run, attempt.key, attempt.number)
     if key not in target.journal.put:
         answer = send_known(target, key, manifest_bytes(target.run, line))
-        done.episodes = int(answer is Put.CREATED)
+        done.episodes = int(answer.is_ours)
     return done
 
 

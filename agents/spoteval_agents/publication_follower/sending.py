@@ -42,7 +42,7 @@ class Done:
 
     def count(self, answer: Put, blob: Blob) -> None:
         """Count an object, where it is new."""
-        if answer is Put.CREATED:
+        if answer.is_ours:
             self.files += 1
             self.bytes += blob.size
 
@@ -79,11 +79,11 @@ def claim(target: Target, key: str, evidence: Evidence, done: Done) -> bool:
         target.journal.taken(key)
         raise
     done.count(answer, evidence.blob)
-    if answer is Put.CREATED:
+    if answer.is_ours:
         target.journal.done(key, evidence.blob, durable=True)
     else:
         target.journal.taken(key)
-    return answer is Put.CREATED
+    return answer.is_ours
 
 
 def send_known(target: Target, key: str, data: bytes) -> Put:

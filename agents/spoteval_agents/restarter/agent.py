@@ -13,6 +13,7 @@ from spoteval.config.restarter import LOCAL, InstanceSettings, RestarterConfig, 
 from spoteval.config.shared import ConfigError
 from spoteval.control.eventlog import DecisionLog, tell
 from spoteval.control.owner import identity
+from spoteval.control.stores import store_from
 from spoteval.files import Taken, held
 from spoteval.loop import LOOK_EVERY_S, Waiting, Waker
 from spoteval.machine.systemd import Notifier
@@ -20,7 +21,6 @@ from spoteval.paths import HostPaths, InstancePaths, host_paths
 from spoteval.provider.contract import Provider
 from spoteval.provider.open import open_provider
 from spoteval.shape import Reading, ShapeError, Unreadable
-from spoteval.store.open import open_store
 from spoteval_agents.restarter.book import Book
 from spoteval_agents.restarter.crew import Alone, Crew, Threads
 from spoteval_agents.restarter.policy import Policy
@@ -93,7 +93,8 @@ def served_by(
     """All instances of the host file; raises ConfigError where one's own settings are wrong."""
     names = tuple(item.name for item in config.instances)
     strays = Strays(paths.state / "holds", names)
-    store = open_store(config.store.url) if config.shared_store is not None else None
+    shared = config.shared_store
+    store = store_from(shared, paths.credentials) if shared is not None else None
     own = _identity(paths.state) if store is not None else None
     found = []
     for settings in config.instances:

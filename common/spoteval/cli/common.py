@@ -13,14 +13,14 @@ from spoteval.clock import Now
 from spoteval.config.guest import GuestConfig, read_guest
 from spoteval.config.host import read_host
 from spoteval.config.restarter import InstanceSettings, RestarterConfig, read_restarter
-from spoteval.config.shared import ConfigError
+from spoteval.config.shared import ConfigError, StoreSettings
 from spoteval.control.disk import prove
 from spoteval.control.refused import Refused
+from spoteval.control.stores import settings_of_variables, store_from
 from spoteval.loop import Waiting, Wake, Waker
 from spoteval.paths import DurablePaths, HostPaths, host_paths
 from spoteval.shape import Unreadable, duration_s
 from spoteval.store.contract import Store
-from spoteval.store.open import open_store
 
 STORE_VARIABLE = "SPOTEVAL_STORE"
 
@@ -78,17 +78,25 @@ def disk_of(config: GuestConfig) -> DurablePaths:
 
 def store_of(host: Host) -> Store:
     """The store: SPOTEVAL_STORE, else the configuration's; raises ConfigError where there is neither."""
-    settings = host.guest or host.restarter
-    url = os.environ.get(STORE_VARIABLE) or (settings.store.url if settings else None)
-    if not url:
+    settings = _store_settings(host)
+    if settings is None:
         raise ConfigError(
             f"{host.paths.config}: no such file, and {STORE_VARIABLE} is not set"
-            f" (on a laptop: {STORE_VARIABLE}=file:///path spoteval …)"
+            f" (on a laptop: {STORE_VARIABLE}=s3://bucket/prefix spoteval …)"
         )
-    try:
-        return open_store(url)
-    except ValueError as error:
-        raise ConfigError(f"{STORE_VARIABLE} {error}") from error
+    return store_from(settings, host.paths.credentials)
+
+
+def _store_settings(host: Host) -> StoreSettings | None:
+    """The host file's, over which variables already stand; those of variables alone where it has none."""
+    if host.guest is not None:
+        return host.guest.store
+    if host.restarter is not None and host.restarter.shared_store is not None:
+        return host.restarter.store
+    from_variables = settings_of_variables(os.environ)
+    if from_variables is None and host.restarter is not None:
+        return host.restarter.store  # raises, and says why there is none
+    return from_variables
 
 
 def maybe_store(host: Host) -> Store | None:

@@ -1,5 +1,6 @@
 """Tables that both roles have, and the error that names file, table, key and value."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,18 +43,32 @@ def _url(table: Table, name: str) -> str:
     return url
 
 
-STORE_URL = Kind(_url, same, {"type": "string", "pattern": "^file:///"}, "URL")
+def _endpoint(table: Table, name: str) -> str:
+    url, allowed = table.text(name), 'like "https://s3.example.org", without path or key'
+    if not _ENDPOINT.fullmatch(url):
+        if "@" in url:  # a key typed into it must not be read in a log
+            raise ShapeError(f"[{table.place}] {name}: must be {allowed}")
+        raise table.error(name, allowed)
+    return url.rstrip("/")
+
+
+_ENDPOINT = re.compile(r"https?://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+)(:\d+)?/?")
+STORE_URL = Kind(_url, same, {"type": "string", "pattern": "^(file:///|s3://)"}, "URL")
+ENDPOINT = Kind(_endpoint, same, {"type": "string", "pattern": f"^{_ENDPOINT.pattern}$"}, "URL")
 
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
     """Where results, holds and facts go: the same on both hosts."""
 
-    url: str = field(metadata=key(STORE_URL, "`file:///path`"))
+    url: str = field(metadata=key(STORE_URL, "`s3://bucket/prefix` or `file:///path`"))
     credential: str | None = field(
-        default=None, metadata=key(TEXT, "file in the credentials directory", later=True)
+        default=None,
+        metadata=key(
+            TEXT, "file in the credentials directory; without it the machine's own identity"
+        ),
     )
     endpoint_url: str | None = field(
-        default=None, metadata=key(TEXT, "of an S3 service other than AWS", later=True)
+        default=None, metadata=key(ENDPOINT, "of an S3 service other than AWS")
     )
-    region: str | None = field(default=None, metadata=key(TEXT, "of the bucket", later=True))
+    region: str | None = field(default=None, metadata=key(TEXT, "of the bucket"))

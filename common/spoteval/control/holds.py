@@ -12,20 +12,19 @@ from spoteval.publication.listing import InstanceListing, listing
 from spoteval.shape import Reading, Unreadable
 from spoteval.store.contract import Put, Store, StoreError
 
+PROVED, ACKNOWLEDGED = "proved", "acknowledged"
+
 
 def place(store: Store, hold: Hold) -> str:
     """Put the hold and prove it; returns the strength of the proof.
 
     `proved` = a second create-only put of the same key answered that it exists: works under a key that may only put.
-    Raises StoreError where it cannot be put or proved.
+    `acknowledged` = the store took it twice: it ignores the condition, and says that it holds these bytes. Raises
+    StoreError where it cannot be put.
     """
     key, body = hold_key(hold.instance, hold.id), encoded(hold.record())
     store.put(key, body)
-    if store.put(key, body) is not Put.EXISTS:
-        raise StoreError(
-            f"{store.url}/{key}: the store took the same key twice; the hold is not proved"
-        )
-    return "proved"
+    return PROVED if store.put(key, body) is Put.EXISTS else ACKNOWLEDGED
 
 
 def read_back(store: Store, hold: Hold) -> str:

@@ -11,16 +11,15 @@ from spoteval.control.boot import recorded_boot
 from spoteval.control.disk import prove
 from spoteval.control.runlife import harness_refuses
 from spoteval.control.secrets import read_secret
-from spoteval.files import encoded
 from spoteval.notice.open import open_notices
 from spoteval.paths import DurablePaths, HostPaths
-from spoteval.publication.keys import fact_key
 from spoteval.publication.needles import needles_of
 from spoteval.report.agents import AGENTS, is_running
 from spoteval.report.check import Check, fail, ok, warn
+from spoteval.report.check_store import guest_rights, put_check
 from spoteval.run import RunRecord
 from spoteval.shape import ShapeError, Unreadable
-from spoteval.store.contract import Store, StoreError
+from spoteval.store.contract import Store
 
 _HOMES = ("HOME", "XDG_DATA_HOME")
 
@@ -35,17 +34,8 @@ def guest_checks(config: GuestConfig, paths: HostPaths, store: Store, now: Now) 
     yield from _servers(config)
     yield from _harness(config, now)
     yield put_check(store, config.instance)
+    yield from guest_rights(store, config.instance)
     yield from _agents(paths)
-
-
-def put_check(store: Store, instance: str) -> Check:
-    """Put one small object where this host may: it is create-only, so trying again changes nothing."""
-    key = fact_key(instance, 0, "check", "check")
-    try:
-        store.put(key, encoded({}))
-    except StoreError as error:
-        return fail("store", str(error))
-    return ok("store", f"{store.url}: put below instances/{instance}/ works")
 
 
 def _window(config: GuestConfig) -> Iterator[Check]:

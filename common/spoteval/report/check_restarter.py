@@ -10,7 +10,7 @@ from spoteval.provider.contract import Price, Provider
 from spoteval.provider.open import open_provider
 from spoteval.report.agents import is_running
 from spoteval.report.check import Check, fail, ok, warn
-from spoteval.report.check_guest import put_check
+from spoteval.report.check_store import put_check
 from spoteval.shape import ShapeError, Unreadable
 from spoteval.store.contract import Store, StoreError
 

@@ -12,6 +12,13 @@ class Put(Enum):
 
     CREATED = "created"
     EXISTS = "exists"
+    ACKNOWLEDGED = "acknowledged"
+    """The store knows no condition: the key holds these bytes now, and nobody knows whether it held others before."""
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the key holds the bytes of this very put."""
+        return self is not Put.EXISTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,8 @@ class Store(Protocol):
     """Objects under keys like `runs/<run>/end.json`. All methods raise StoreError.
 
     A put is create-only and durable when it returns CREATED; EXISTS means that some object has the key, with the same
-    bytes or not, and that it was not touched. Repeating a put is therefore safe.
+    bytes or not, and that it was not touched. Repeating a put is therefore safe. A store that cannot do that answers
+    ACKNOWLEDGED.
     """
 
     url: str

@@ -1,0 +1,102 @@
+"""What a put sends and what its answer says about it: digests on both sides."""
+
+import hashlib
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from spoteval.store.contract import Put, StoreError
+from spoteval.store.s3_errors import Damaged, NotS3
+
+SHA256 = "sha256"
+"""Name of the digest in an object's own metadata: services return it that keep no checksums."""
+_HEX = re.compile(r"[0-9a-f]{64}")
+_PIECE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """Bytes to send, from their beginning, and their digests.
+
+    An explicit checksum keeps newer clients from sending one of their own as a trailer.
+    """
+
+    data: IO[bytes] | bytes
+    size: int
+    sha256: bytes
+    md5: bytes
+
+    @property
+    def arguments(self) -> dict[str, object]:
+        """For `put_object`."""
+        return {
+            "Body": self.data,
+            "ContentLength": self.size,
+            "ContentMD5": b64encode(self.md5).decode(),
+            "ChecksumSHA256": b64encode(self.sha256).decode(),
+            "Metadata": {SHA256: self.sha256.hex()},
+        }
+
+    def confirm(self, answer: Mapping[str, Any]) -> None:
+        """Raise Damaged where the service answered with the checksum of other bytes, NotS3 where none answered."""
+        refuse_stranger(answer)
+        if answer.get("ChecksumSHA256") not in (None, b64encode(self.sha256).decode()):
+            raise Damaged
+
+    def acknowledged(self, answer: Mapping[str, Any]) -> Put:
+        """ACKNOWLEDGED where the answer names these very bytes, by checksum or ETag; raises StoreError."""
+        etag = str(answer.get("ETag", "")).strip('"').lower()
+        if answer.get("ChecksumSHA256") is None and etag != self.md5.hex():
+            raise StoreError("taken without a condition, and the answer does not say which bytes")
+        return Put.ACKNOWLEDGED
+
+
+@contextmanager
+def body_of(data: bytes) -> Iterator[Body]:
+    """Bytes in memory."""
+    md5 = hashlib.md5(data, usedforsecurity=False)
+    yield Body(data, len(data), hashlib.sha256(data).digest(), md5.digest())
+
+
+@contextmanager
+def body_of_file(path: Path) -> Iterator[Body]:
+    """A file, read once for its digests and once to be sent; raises StoreError where it cannot be read.
+
+    What changes in between is refused by services that check digests, and raised as such.
+    """
+    try:
+        with path.open("rb") as file:
+            yield _digested(file)
+    except OSError as error:
+        if error.filename is None:
+            raise  # of the connection
+        raise StoreError(f"{path}: {error.strerror}") from error
+
+
+def _digested(file: IO[bytes]) -> Body:
+    sha256, md5, size = hashlib.sha256(), hashlib.md5(usedforsecurity=False), 0
+    while piece := file.read(_PIECE):
+        sha256.update(piece)
+        md5.update(piece)
+        size += len(piece)
+    file.seek(0)
+    return Body(file, size, sha256.digest(), md5.digest())
+
+
+def refuse_damaged(answer: Mapping[str, Any], data: bytes) -> None:
+    """Raise Damaged where the object's own metadata names other bytes, NotS3 where no service answered."""
+    refuse_stranger(answer)
+    meta = {name.lower(): value for name, value in answer.get("Metadata", {}).items()}
+    meant = str(meta.get(SHA256, ""))
+    if _HEX.fullmatch(meant) and hashlib.sha256(data).hexdigest() != meant:
+        raise Damaged
+
+
+def refuse_stranger(answer: Mapping[str, Any]) -> None:
+    """Raise NotS3 for an answer about an object without its ETag, which every service sends."""
+    if not answer.get("ETag"):
+        raise NotS3

@@ -1,0 +1,150 @@
+"""Stands between a client and a service on loopback, and spoils answers: one fault for each request that comes."""
+
+import hashlib
+import http.client
+import socket
+import struct
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+
+_HOPS = frozenset(["connection", "transfer-encoding", "proxy-connection", "keep-alive", "expect"])
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens to one request. Without a status it reaches the service.
+
+    `cut`: only so many bytes of the answer's body come, then the connection is reset; `reset`: not even a status
+    comes; `stall_s`: so long nothing comes; `deaf`: what exists is said to have been made.
+    """
+
+    status: int | None = None
+    code: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: str = "<Error><Code>{code}</Code><Message>{message}</Message></Error>"
+    message: str = "said the service"
+    reset: bool = False
+    cut: int | None = None
+    stall_s: float = 0.0
+    deaf: bool = False
+
+    def text(self) -> bytes:
+        """The body of an answer of its own."""
+        return self.body.format(code=self.code, message=self.message).encode()
+
+
+SLOW_DOWN = Fault(503, "SlowDown")
+CONFLICT = Fault(409, "ConditionalRequestConflict")
+NO_CONDITION = Fault(501, "NotImplemented")
+RESET = Fault(200, reset=True)
+LOST_ANSWER = Fault(reset=True)
+DEAF = Fault(deaf=True)
+
+
+@dataclass
+class Proxy:
+    """One proxy. `faults` are taken one by one, then `always`; `seen` has method, path and headers of each request."""
+
+    endpoint: str
+    target: str
+    faults: list[Fault] = field(default_factory=list)
+    always: Fault = field(default_factory=Fault)
+    seen: list[tuple[str, str, Mapping[str, str]]] = field(default_factory=list)
+    released: threading.Event = field(default_factory=threading.Event)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def next(self, method: str, path: str, headers: Mapping[str, str]) -> Fault:
+        """The fault of this request."""
+        with self.lock:
+            self.seen.append((method, path, headers))
+            return self.faults.pop(0) if self.faults else self.always
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods that came."""
+        return [method for method, _, _ in self.seen]
+
+
+@contextmanager
+def proxy_to(target: str) -> Iterator[Proxy]:
+    """A proxy in threads of this process. Its clients may also name it as their HTTP proxy."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server.daemon_threads = True
+    server.proxy = proxy = Proxy(f"http://127.0.0.1:{server.server_port}", target)  # type: ignore[attr-defined]
+    thread = threading.Thread(target=lambda: server.serve_forever(0.05), daemon=True)
+    thread.start()
+    try:
+        yield proxy
+    finally:
+        proxy.released.set()
+        server.shutdown()
+        server.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args: object) -> None:
+        """Nothing."""
+
+    def _serve(self) -> None:
+        proxy: Proxy = self.server.proxy  # type: ignore[attr-defined]
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        fault = proxy.next(self.command, self.path, dict(self.headers.items()))
+        if fault.stall_s and proxy.released.wait(fault.stall_s):
+            return
+        if fault.status is not None:
+            status, headers, data = fault.status, dict(fault.headers), fault.text()
+        else:
+            status, headers, data = self._forward(proxy.target, body)
+        if fault.deaf and status == 412:
+            etag = hashlib.md5(body).hexdigest()
+            status, headers, data = 200, {"ETag": f'"{etag}"'}, b""
+        if fault.reset:
+            self._break()
+        else:
+            self._answer(status, headers, data, fault.cut)
+
+    do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _serve  # noqa: N815 - the names are those of the library
+
+    def _forward(self, target: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
+        """As it came, the Host included: it is signed."""
+        parts = urlsplit(target)
+        connection = http.client.HTTPConnection(parts.netloc, timeout=30)
+        url = urlsplit(self.path)
+        path = url.path + (f"?{url.query}" if url.query else "")
+        connection.putrequest(self.command, path, skip_host=True, skip_accept_encoding=True)
+        for name, value in self.headers.items():
+            if name.lower() not in _HOPS:
+                connection.putheader(name, value)
+        connection.endheaders(body)
+        answer = connection.getresponse()
+        headers = {k: v for k, v in answer.getheaders() if k.lower() not in _HOPS}
+        data = answer.read()
+        connection.close()
+        return answer.status, headers, data
+
+    def _answer(
+        self, status: int, headers: Mapping[str, str], data: bytes, cut: int | None
+    ) -> None:
+        self.send_response_only(status)
+        for name, value in headers.items():
+            if name.lower() != "content-length":
+                self.send_header(name, value)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data[:cut])
+        if cut is not None:
+            self._break()
+
+    def _break(self) -> None:
+        """A reset, as from a host that is gone."""
+        linger = struct.pack("ii", 1, 0)
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        self.close_connection = True
+        self.wfile.flush()
+        self.connection.close()
