@@ -19,7 +19,8 @@ class Fault:
     """What happens to one request. Without a status it reaches the service.
 
     `cut`: only so many bytes of the answer's body come, then the connection is reset; `reset`: not even a status
-    comes; `stall_s`: so long nothing comes; `deaf`: what exists is said to have been made.
+    comes; `stall_s`: so long nothing comes; `deaf`: what exists is said to have been made; `damage`: one byte of the
+    request is another.
     """
 
     status: int | None = None
@@ -31,6 +32,7 @@ class Fault:
     cut: int | None = None
     stall_s: float = 0.0
     deaf: bool = False
+    damage: bool = False
 
     def text(self) -> bytes:
         """The body of an answer of its own."""
@@ -97,13 +99,13 @@ class _Handler(BaseHTTPRequestHandler):
         fault = proxy.next(self.command, self.path, dict(self.headers.items()))
         if fault.stall_s and proxy.released.wait(fault.stall_s):
             return
+        body = bytes([body[0] ^ 1]) + body[1:] if fault.damage else body
         if fault.status is not None:
             status, headers, data = fault.status, dict(fault.headers), fault.text()
         else:
             status, headers, data = self._forward(proxy.target, body)
         if fault.deaf and status == 412:
-            etag = hashlib.md5(body).hexdigest()
-            status, headers, data = 200, {"ETag": f'"{etag}"'}, b""
+            status, headers, data = 200, {"ETag": hashlib.md5(body).hexdigest()}, b""
         if fault.reset:
             self._break()
         else:
@@ -115,18 +117,16 @@ class _Handler(BaseHTTPRequestHandler):
         """As it came, the Host included: it is signed."""
         parts = urlsplit(target)
         connection = http.client.HTTPConnection(parts.netloc, timeout=30)
-        url = urlsplit(self.path)
-        path = url.path + (f"?{url.query}" if url.query else "")
+        path = urlsplit(self.path)._replace(scheme="", netloc="").geturl()
         connection.putrequest(self.command, path, skip_host=True, skip_accept_encoding=True)
         for name, value in self.headers.items():
             if name.lower() not in _HOPS:
                 connection.putheader(name, value)
         connection.endheaders(body)
         answer = connection.getresponse()
-        headers = {k: v for k, v in answer.getheaders() if k.lower() not in _HOPS}
-        data = answer.read()
+        data, headers = answer.read(), answer.getheaders()
         connection.close()
-        return answer.status, headers, data
+        return answer.status, {k: v for k, v in headers if k.lower() not in _HOPS}, data
 
     def _answer(
         self, status: int, headers: Mapping[str, str], data: bytes, cut: int | None

@@ -7,67 +7,26 @@ import pytest
 from cli_hosts import Hosts
 from s3_fixtures import moto_service
 from s3_hosts import laptop, s3_hosts
+from s3_rights import Rights
 from s3_server import Service
-from spoteval.publication.keys import fact_key, hold_key, release_key
-from spoteval.store.contract import Put, StoreRefused
 
 __all__ = ["moto_service"]
 pytestmark = pytest.mark.runs("a real service on loopback, started once for all of them")
-PUTS = {
-    "publisher": (True, False, False),
-    "control": (False, True, True),
-    "operator": (False, True, True),
-    "reader": (False, False, False),
-}
+
+
+class TestRights(Rights):
+    """moto's users."""
+
+    @pytest.fixture
+    def service(self, moto_service: Service) -> Service:
+        """The one that is tested."""
+        return moto_service
 
 
 @pytest.fixture
 def hosts(tmp_path: Path, moto_service: Service) -> Hosts:
     """Both hosts, with their keys in files."""
     return s3_hosts(tmp_path, moto_service)
-
-
-@pytest.mark.parametrize("role", sorted(PUTS))
-def test_where_a_key_may_put(moto_service: Service, role: str) -> None:
-    """Results; other instances and owners; releases. The guest's alone holds for its own instance."""
-    store = moto_service.store(role)
-    keys = ("runs/rights/x", "instances/gpu-2/owner/1-x", release_key("gpu-1", f"by-{role}"))
-    for key, may in zip(keys, PUTS[role], strict=True):
-        if may:
-            assert store.put(key, role.encode()) in (Put.CREATED, Put.EXISTS)
-        else:
-            with pytest.raises(StoreRefused, match="403 AccessDenied: this key may not"):
-                store.put(key, b"x")
-
-
-def test_the_guest_puts_holds_and_facts_of_its_own_instance(moto_service: Service) -> None:
-    """And of no other."""
-    store = moto_service.store("publisher")
-    for key in (hold_key("gpu-1", "h"), fact_key("gpu-1", 1, "s", "booted")):
-        assert store.put(key, b"x") is Put.CREATED
-        with pytest.raises(StoreRefused):
-            store.put(key.replace("gpu-1", "gpu-2"), b"x")
-
-
-def test_the_guest_reads_nothing(moto_service: Service) -> None:
-    """Neither what others put nor what it put itself, nor whether anything is there."""
-    store = moto_service.store("publisher")
-    store.put("runs/rights/own", b"x")
-    for key in ("runs/rights/own", "runs/rights/none"):
-        with pytest.raises(StoreRefused):
-            store.get(key)
-    with pytest.raises(StoreRefused):
-        list(store.list("runs/"))
-
-
-@pytest.mark.parametrize("role", sorted(PUTS))
-def test_no_key_deletes(moto_service: Service, role: str) -> None:
-    """Also with a client that would."""
-    moto_service.store("publisher").put("runs/rights/kept", b"x")
-    client = moto_service.raw(role)
-    with pytest.raises(client.exceptions.ClientError, match="AccessDenied"):
-        client.delete_object(Bucket="evals", Key="team-a/runs/rights/kept")
-    assert moto_service.store("reader").get("runs/rights/kept") == b"x"
 
 
 def test_check_on_the_guest(hosts: Hosts, moto_service: Service) -> None:

@@ -9,7 +9,7 @@ from spoteval.hold import Hold
 from spoteval.paths import DurablePaths, InstancePaths
 from spoteval.report.holds import GUEST, KEEP_ALIVE, KILL_SWITCH, RESTARTER, FileHold, Mirror
 from spoteval.shape import Reading, Unreadable
-from spoteval.store.contract import Store, StoreError
+from spoteval.store.contract import Store, StoreError, StoreRefused
 
 
 def restarter_file(paths: InstancePaths, now: Now, here: bool) -> FileHold:
@@ -45,6 +45,8 @@ def store_holds(store: Store | None, instance: str) -> Reading[tuple[Hold, ...]]
         return ()
     try:
         return fetch(store, instance, look(store, instance).standing)
+    except StoreRefused:
+        return Unreadable(f"{store.url}: this key may not list (a guest's should not)")
     except StoreError as error:
         return Unreadable(str(error))
 

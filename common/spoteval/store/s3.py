@@ -40,8 +40,7 @@ class S3Store:
         self.url = url.rstrip("/")
         self._bucket, self._prefix = bucket_and_prefix(url)
         self._patience, self._clock = patience, clock
-        self._conditional = True
-        self._kept = Kept(place, self.url, lambda: self._conditional, patience.clock)
+        self._kept = Kept(place, self.url, patience.clock)
 
     def put(self, key: str, data: bytes) -> Put:
         """Create `key` with `data`."""
@@ -113,8 +112,7 @@ class S3Store:
         within_s = CALL_S + size / LEAST_BYTES_S
 
         def act(client: Client, _: Deadline) -> Put:
-            is_conditional = self._conditional
-            condition = self._kept.condition if is_conditional else {}
+            is_conditional, condition = self._kept.conditional, self._kept.condition
             with opened() as body:
                 answer = client.put_object(
                     Bucket=self._bucket, Key=name, **body.arguments, **condition
@@ -131,11 +129,11 @@ class S3Store:
 
     def _without_condition(self, what: str, act: Act[Put], within_s: float) -> Put:
         """For services that answer 501 to the condition: kept for this process once it worked."""
-        self._conditional = False
+        self._kept.conditional = False
         try:
             return self._call(what, act, within_s)
         except StoreError:
-            self._conditional = True
+            self._kept.conditional = True
             raise
 
     def _name(self, key: str) -> str:

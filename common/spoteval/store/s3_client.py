@@ -1,5 +1,6 @@
 """The client of an S3 service: one attempt a call, plain bodies with their digests, conditions by any version."""
 
+import encodings.idna  # noqa: F401 - the first look-up of a name would load it, after the service is ready
 import ipaddress
 import os
 from collections.abc import Callable, Mapping
@@ -19,23 +20,31 @@ Client = Any  # botocore makes its methods from a model at run time
 CONNECT_S, READ_S = 4.0, 8.0
 """Longest silence of a socket: so short that one more try fits into a call's 20 s."""
 REMADE_AFTER_S = 30.0
+_SMALL_BYTES = 1 << 20
 CONDITION = "If-None-Match"
 _CONNECTIONS = 32  # a lane of the restarter has 16 threads
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")  # botocore reads them since 1.31
 
 
 class Kept:
-    """A store's one client. It is made anew, with the key as it then is, after the key was refused."""
+    """A store's one client. It is made anew, with the key as it then is, after the key was refused.
 
-    def __init__(
-        self, place: S3Place, url: str, wanted: Callable[[], bool], clock: Callable[[], float]
-    ) -> None:
+    `conditional`: puts are create-only; false once the service has shown that it knows no condition.
+    """
+
+    def __init__(self, place: S3Place, url: str, clock: Callable[[], float]) -> None:
         """Raises ValueError where no client can be made."""
-        self._place, self._url, self._wanted, self._clock = place, url, wanted, clock
-        self.condition: Mapping[str, str] = {}
+        self._place, self._url, self._clock = place, url, clock
+        self.conditional = True
+        self._parameter: Mapping[str, str] = {}
         self._client: Client | None = None
         self._made_s = 0.0
         self._make()
+
+    @property
+    def condition(self) -> Mapping[str, str]:
+        """What to pass to `put_object` at the moment."""
+        return self._parameter if self.conditional else {}
 
     def client(self) -> Client:
         """The client; raises StoreError."""
@@ -49,11 +58,25 @@ class Kept:
         if self._clock() - self._made_s >= REMADE_AFTER_S:
             self._client = None
 
+    def use_header(self) -> None:
+        """Add the condition before a put is signed: for a botocore without a parameter for it (before 1.35.2)."""
+
+        def add(request: Any, **_: object) -> None:
+            if self.conditional and CONDITION not in request.headers:  # assigning adds a second
+                request.headers[CONDITION] = "*"
+
+        self._parameter = {}
+        self.client().meta.events.register("before-sign.s3.PutObject", add)
+
     def _make(self) -> Client:
         self._made_s = self._clock()
-        client = make_client(self._place, self._url)
-        self.condition = put_condition(client, self._wanted)
-        self._client = client
+        client = self._client = make_client(self._place, self._url)
+        client.meta.events.register("before-sign.s3.PutObject", _send_at_once)
+        shape = client.meta.service_model.operation_model("PutObject").input_shape
+        if "IfNoneMatch" in shape.members:
+            self._parameter = {"IfNoneMatch": "*"}
+        else:
+            self.use_header()
         return client
 
 
@@ -81,26 +104,10 @@ def make_client(place: S3Place, url: str) -> Client:
         ) from None
 
 
-def put_condition(client: Client, wanted: Callable[[], bool]) -> dict[str, str]:
-    """What to pass to `put_object` for a create-only put, while `wanted` says so; a parameter where botocore knows it.
-
-    Where it does not (before 1.35.2), the header is added before the request is signed.
-    """
-    shape = client.meta.service_model.operation_model("PutObject").input_shape
-    if "IfNoneMatch" in shape.members:
-        return {"IfNoneMatch": "*"}
-    inject_condition(client, wanted)
-    return {}
-
-
-def inject_condition(client: Client, wanted: Callable[[], bool]) -> None:
-    """Add the header to every put, while `wanted` says so."""
-
-    def add(request: Any, **_: object) -> None:
-        if wanted() and CONDITION not in request.headers:
-            request.headers[CONDITION] = "*"
-
-    client.meta.events.register("before-sign.s3.PutObject", add)
+def _send_at_once(request: Any, **_: object) -> None:
+    """Small bodies go with their headers: to be asked for them costs a round trip, or a second where nobody asks."""
+    if int(request.headers.get("Content-Length") or 0) <= _SMALL_BYTES:
+        del request.headers["Expect"]
 
 
 def _config(endpoint: str | None) -> Config:

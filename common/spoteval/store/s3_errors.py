@@ -154,7 +154,7 @@ def _verdict(status: int, code: str, message: str) -> tuple[Way, str]:
     if status in AGAIN_STATUS or code in AGAIN_CODES:
         return Way.AGAIN, "the service cannot take it now"
     if status in (401, 403):
-        return Way.REFUSED, "this key may not do that (was it rotated? rights: docs/stores/s3.md)"
+        return Way.REFUSED, "this key may not do that (rotated? rights: docs/stores/s3.md)"
     if status in (404, 501):
         return Way.LATER, "no S3 service answers there (endpoint_url? proxy?)"
     return Way.REFUSED, "the service refuses it"
