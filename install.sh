@@ -95,9 +95,9 @@ install_quietly() {
     rm -f -- "$unfinished"
 }
 
-# set_up PURPOSE EXTRAS: quick when the stamp of this purpose is that of this checkout.
+# set_up PURPOSE MEGABYTES EXTRAS: quick when the stamp of this purpose is that of this checkout.
 set_up() {
-    local purpose=$1 extras=$2 stamp wanted python
+    local purpose=$1 megabytes=$2 extras=$3 stamp wanted python
     stamp=$venv/.stamp-$purpose
     wanted=$(cat -- "$here/pyproject.toml" "$here/install.sh" | cksum)
     exec 9<"$here" # two calls at once: the second waits, then finds all done
@@ -105,7 +105,7 @@ set_up() {
     if usable && [ "$(cat -- "$stamp" 2>/dev/null)" = "$wanted" ]; then
         say_ready
     else
-        say_before
+        say_before "$megabytes"
         SECONDS=0
         if ! usable; then
             python=$(find_python)
@@ -125,7 +125,7 @@ environment="environment: inspect-ai $inspect"
 say_ready() { printf '%s%s in .venv: stands already\n' "$step" "$environment"; }
 
 say_before() {
-    printf '%s%s, about 400 MB in .venv, one to two minutes ...\n' "$step" "$environment"
+    printf '%s%s, about %s MB in .venv, one to two minutes ...\n' "$step" "$environment" "$1"
 }
 
 say_after() {
@@ -138,12 +138,12 @@ case ${1-} in
 demo)
     shift
     step=" 1/4 " # the first of the demo's four
-    set_up demo inspect
+    set_up demo 400 inspect
     exec "$venv/bin/spoteval" demo "$@"
     ;;
 test)
     shift
-    set_up test test,inspect,s3truth
+    set_up test 700 test,inspect,s3truth # 150 of them an S3 service
     cd -- "$here"
     exec "$venv/bin/python" -m pytest "$@"
     ;;
