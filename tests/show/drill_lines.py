@@ -62,9 +62,12 @@ def sums(cells: Sequence[Cell]) -> Iterator[Line]:
     """Over all cells, by the episodes' own witness and the run's records."""
     ended, kept = (sum(_number(cell, name) for cell in cells) for name in ("ended_before", "kept"))
     yield judged(0 < ended == kept, "finished episodes kept", f"{kept:.0f} of {ended:.0f}")
-    for name, what in (("rerun", "finished episodes run again"), ("lost", "episodes lost")):
-        count = sum(_number(cell, name, 1) for cell in cells)
-        yield judged(bool(cells) and count == 0, what, f"{count:.0f}")
+    again, lost = (sum(_number(cell, name, 1) for cell in cells) for name in ("rerun", "lost"))
+    errors = sum(_number(cell, "errors_rerun") for cell in cells)
+    # Inspect's resume begins again what failed; the attempt that counts is the first, as undisturbed.
+    beside = f"{again:.0f} (Inspect began {errors:.0f} again that had failed; the first try counts)"
+    yield judged(bool(cells) and again == 0, "finished episodes run again", beside)
+    yield judged(bool(cells) and lost == 0, "episodes lost", f"{lost:.0f}")
     cut, once = (sum(_number(cell, name) for cell in cells) for name in ("in_flight", "settled"))
     yield judged(0 < cut == once, "in flight when cut, settled once", f"{once:.0f} of {cut:.0f}")
     same, all_ = (sum(_number(cell, name) for cell in cells) for name in ("verdicts", "intended"))
