@@ -15,6 +15,7 @@ from harness_runs import buffer, inspect_work, killed_rows, run_of, written
 from resume_play import SERVERS, Play, play, probed
 from resume_world import RESUMED, SERVER, looked, mark, planned, seen
 from spoteval.control.busy import working
+from spoteval.control.environment import Standing
 from spoteval.control.runfiles import interruptions
 from spoteval.control.settling import settle_run
 from spoteval.episode import Attempt, Outcome
@@ -88,7 +89,9 @@ def test_complaint_80_waiting_for_a_person_is_no_work() -> None:
     held = seen(hold="tp 4 -> 8 (ana)")
     refused = looked(saw="models 401: the key is refused", refused=True)
     assert not planned(held).busy
+    changed = seen(READY, standing=Standing(changes=("GPU changed H200 -> H100",)))
     assert not planned(seen(GATED), refused).busy
+    assert not planned(changed).busy
 
 
 def finished(found: Survey) -> dict[str, str]:

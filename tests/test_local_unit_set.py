@@ -15,6 +15,7 @@ from spoteval.local.unit_process import Status
 from spoteval.local.unit_set import UnitSet, check
 from spoteval.machine import process
 from spoteval.machine.cgroup import MarkedProcesses
+from spoteval.machine.unit import LocalUnits, UnitState
 
 pytestmark = pytest.mark.runs("starts the units of a small node")
 
@@ -264,6 +265,22 @@ def test_the_plug_takes_everything_at_once(node: Node) -> None:
     assert node.alive() == frozenset()
     assert node.noted() == []
     assert node.units.status("a.service") is Status.INACTIVE
+
+
+def test_a_life_counts_its_own_restarts_alone(node: Node) -> None:
+    """As NRestarts of systemd: what failed before the plug is another life's."""
+    node.service("a", "echo Load weight begin; exit 3", "Restart=on-failure\nRestartSec=50ms")
+    units = LocalUnits(node.directories.root)
+    node.boot("a.service")
+    node.until(lambda: node.log().count("auto-restart ended with 3") >= 2, "two failures")
+    failed = units.state("a.service")
+    assert isinstance(failed, UnitState)
+    assert (failed.restarts >= 2, failed.gave_up) == (True, False)
+    assert units.last_lines("a.service").splitlines()[-1] == "Load weight begin"
+    node.units.kill(read_now())
+    off = units.state("a.service")
+    assert off == UnitState(known=True, state="inactive", result="", restarts=0)
+    assert units.last_lines("a.service") == ""
 
 
 @pytest.mark.parametrize(

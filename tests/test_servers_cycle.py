@@ -90,6 +90,7 @@ def held_with(world: Play, agent: Agent, text: str) -> None:
     for _ in range(5):
         world.cycle(agent)
     assert needs(world) == [text]
+    assert details(world, "needs_you") == [{"command": "spoteval hold show"}]
     assert world.starts == 0
 
 
@@ -127,6 +128,7 @@ def test_server_needs_a_key_and_a_person_is_told_once(world: Play) -> None:
     for _ in range(80):
         world.cycle(agent)
     assert needs(world) == ["server policy: models 401: the key is refused"]
+    assert details(world, "needs_you") == [{"command": "spoteval server probe policy"}]
     assert not world.made.disk.guest_hold.exists()
     well(world)
     world.run(agent, "first-episode")
@@ -352,8 +354,21 @@ def test_server_that_lives_and_answers_no_more_is_dead(world: Play) -> None:
     assert 60 + 2 * 10 <= world.now.mono_s - began_s <= 100
     world.run(agent, "server", cycles=100)
     (death,) = [r for r in read_lines(world.made.run.events).records if r["kind"] == "server-died"]
-    assert death["reason"] == "policy: health 503, process alive"
+    assert death["reason"] == "policy: health 503"
     assert (world.stops, cut(world)) == (1, [(Outcome.HARNESS_ERROR.value, "model_server")])
+
+
+def test_server_outside_its_unit_is_watched_by_its_port(world: Play) -> None:
+    """A container that a unit only began: there never was a process to miss."""
+    world.pids.pop("vllm.service")
+    agent = world.agent()
+    running(world, agent)
+    for _ in range(5):
+        world.cycle(agent)
+    assert "server-died" not in world.kinds()
+    world.answers["server health"] = lambda _: probed(sick="connection refused")
+    world.run(agent, "server-died", cycles=100)
+    assert world.stops == 1
 
 
 def test_server_that_is_slow_under_the_run_is_not_dead(world: Play) -> None:

@@ -114,4 +114,4 @@ def _dying(state: State, seen: Seen, run: RunSeen) -> Iterator[tuple[str, str, i
             yield server.name, how, 1
     for name, health in state.health.items():
         if health.sick >= SICK_LOOKS:
-            yield name, f"{health.saw}, process alive", 0
+            yield name, health.saw, 0

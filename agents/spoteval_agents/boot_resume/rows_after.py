@@ -42,9 +42,8 @@ def running(case: Case) -> Plan | None:
     plan = rows_run.running(case)
     if plan is None or not case.run.stages.first_episode or case.seen.work is not None:
         return plan
-    served = case.run.stages.servers.served
-    due = (server.name for server in case.seen.servers if server.name in served)
-    name = next((name for name in due if _is_due(case, name)), None)
+    due = (server.name for server in case.seen.servers if _is_due(case, server.name))
+    name = next(due, None)
     return plan if name is None else replace(plan, act=watching(name))
 
 

@@ -82,7 +82,8 @@ def preflight(case: Case) -> Plan | None:
 def held(stage: str, reason: str) -> Plan:
     """Place the guest hold and tell a person: the next cycle waits under it."""
     plan = waits(stage, why=reason, needs_you=reason, next_s=0.0)
-    return Plan(plan.decision, needs_you=reason, act=HOLD, next_s=0.0)
+    command = "spoteval hold show"  # says what the hold is and what lifts it
+    return Plan(plan.decision, needs_you=reason, command=command, act=HOLD, next_s=0.0)
 
 
 def start(case: Case) -> Plan:

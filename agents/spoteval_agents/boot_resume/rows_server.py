@@ -89,7 +89,8 @@ def _for_a_person(case: Case, server: Server) -> Plan | None:
     if probe.refused:
         needs = f"server {server.name}: {probe.saw}"
         plan = waits("server", _pairs(case, server), needs_you=needs)
-        return replace(plan, act=_due(case, server), next_s=WORKING_S)
+        look = f"spoteval server probe {server.name}"
+        return replace(plan, command=look, act=_due(case, server), next_s=WORKING_S)
     why = None if probe.ready or probe.at is None else _given_up(case, server)
     return held("server", f"server {server.name} {why}: {seen_of(case, server)}") if why else None
 
