@@ -176,8 +176,11 @@ def test_unfinished_counts_by_both_witnesses() -> None:
         attempts=(attempt("a#1", Outcome.COMPLETED), attempt("c#1", CUT)),
         pending=(attempt("d#1", Outcome.COMPLETED),),
     )
-    assert unfinished(survey, [attempt("b#1", Outcome.COMPLETED).record()]) == 2
-    assert unfinished(replace(survey, intended=None), []) is None
+    finished = [attempt("b#1", Outcome.COMPLETED).record()]
+    assert unfinished(survey, finished, []) == 2
+    assert unfinished(survey, finished, [attempt("c#1", CUT).record() | {"policy": "none"}]) == 1
+    assert unfinished(survey, finished, [attempt("c#1", CUT).record()]) == 2
+    assert unfinished(replace(survey, intended=None), [], []) is None
 
 
 @pytest.mark.parametrize(("given_number", "number"), [(0, 3), (2, 3), (4, 4)])

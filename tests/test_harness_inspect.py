@@ -29,7 +29,7 @@ def test_the_command_starts_and_resumes(tmp_path: Path) -> None:
     command = Inspect().command(run, tmp_path)
     assert command.argv == (
         *("/v/inspect", "eval-set", "--ctl-server", "false", *ARGS),
-        *("--log-dir", str(tmp_path / "logs"), "--log-buffer", "1", "--max-samples", "4"),
+        *("--log-dir", str(tmp_path / "logs"), "--log-buffer", "10000", "--max-samples", "4"),
         *("--display", "none", "--no-retry-cleanup", "--no-fail-on-error"),
         *("--incomplete-action", "retry", "--no-retry-immediate", "--retry-attempts", "1"),
     )
@@ -45,13 +45,22 @@ def test_everything_it_needs_lies_on_the_durable_disk(tmp_path: Path) -> None:
     assert Inspect().command(run_of("inspect"), tmp_path).env["HOME"] == str(tmp_path / "home")
 
 
-@pytest.mark.parametrize(("size", "count"), [(19_999_999, "1"), (20_000_000, "10000")])
-def test_a_large_log_is_flushed_by_time(tmp_path: Path, size: int, count: str) -> None:
-    """Each flush writes the whole log: from 20 MB on no count of samples makes one."""
-    logs = inspect_work(tmp_path, ["killed"])
-    os.truncate(logs / "killed.eval", size)
-    argv = Inspect().command(run_of("inspect"), tmp_path).argv
+@pytest.mark.parametrize(
+    ("expected", "count"), [(None, "10000"), (100, "1"), (101, "11"), (5000, "500")]
+)
+def test_a_log_is_flushed_a_fixed_number_of_times(
+    tmp_path: Path, expected: int | None, count: str
+) -> None:
+    """Each flush writes the whole log: of many samples ten make one, of an unknown number time alone does."""
+    argv = Inspect().command(run_of("inspect", expected=expected), tmp_path).argv
     assert option(argv, "--log-buffer") == count
+
+
+def test_the_number_of_episodes_is_the_header_s(tmp_path: Path) -> None:
+    """What the harness says of itself is better than what was expected."""
+    inspect_work(tmp_path, ["killed"])
+    argv = Inspect().command(run_of("inspect", expected=5000), tmp_path).argv
+    assert option(argv, "--log-buffer") == "1"
 
 
 def test_errors_are_run_again_by_the_harness_itself(tmp_path: Path) -> None:
@@ -61,17 +70,29 @@ def test_errors_are_run_again_by_the_harness_itself(tmp_path: Path) -> None:
 
 
 def test_settlements(tmp_path: Path) -> None:
-    """Only a fresh budget can be honoured; the refusal is one sentence that says what can."""
+    """What cannot be honoured is refused in one sentence that says what can."""
     adapter = Inspect()
     assert adapter.refuses(run_of("inspect", args=ARGS)) is None
     assert adapter.refuses(run_of("inspect", settlement="remaining_budget")) == (
         'settlement "remaining_budget" cannot be honoured by harness inspect: its limits are per run, not per'
         ' episode (use "fresh_budget", or a task that reads $SPOTEVAL_PLAN)'
     )
-    for settlement in ("continued", "none"):
-        refused = adapter.refuses(run_of("inspect", settlement=settlement))
-        assert refused is not None
-        assert f'settlement "{settlement}" cannot be honoured by harness inspect: ' in refused
+    refused = adapter.refuses(run_of("inspect", settlement="continued"))
+    assert refused is not None
+    assert 'settlement "continued" cannot be honoured by harness inspect: ' in refused
+
+
+@pytest.mark.parametrize(
+    ("epochs", "is_refused"),
+    [((), False), (("--epochs", "1"), False), (("--epochs", "2"), True), (("--epochs=3",), True)],
+)
+def test_none_is_honoured_by_the_sample(
+    tmp_path: Path, epochs: tuple[str, ...], is_refused: bool
+) -> None:
+    """Inspect can leave out a sample, not one epoch of it."""
+    refused = Inspect().refuses(run_of("inspect", settlement="none", args=(*ARGS, *epochs)))
+    assert (refused is not None) is is_refused
+    assert refused is None or "leaves out no single epoch" in refused
 
 
 @pytest.mark.parametrize(

@@ -30,13 +30,13 @@ def log_of(name: str) -> Log:
 def test_a_finished_log() -> None:
     """Two samples of two epochs: all ended, half of them right."""
     log = log_of("finished")
-    assert (log.task, log.closed, log.finished) == ("demo", True, 4)
+    assert (log.task, log.closed, len(log.kept)) == ("demo", True, 4)
     assert log.episodes == (("item-000", 1), ("item-000", 2), ("item-001", 1), ("item-001", 2))
     assert {(s.key, s.verdict) for s in log.samples} == {
-        ("item-000/1", "C"),
-        ("item-000/2", "C"),
-        ("item-001/1", "I"),
-        ("item-001/2", "I"),
+        ("demo/item-000/1", "C"),
+        ("demo/item-000/2", "C"),
+        ("demo/item-001/1", "I"),
+        ("demo/item-001/2", "I"),
     }
 
 
@@ -61,14 +61,14 @@ def test_a_cancelled_log() -> None:
 def test_a_killed_log() -> None:
     """SIGKILL: no header, only what was flushed."""
     log = log_of("killed")
-    assert (log.closed, log.finished, len(log.episodes)) == (False, 2, 5)
+    assert (log.closed, len(log.kept), len(log.episodes)) == (False, 2, 5)
 
 
 def test_of_a_double_name_the_last_entry_counts() -> None:
     """A resumed log holds the sample that was cut twice: the summary and the member tell of the same attempt."""
     with zipfile.ZipFile(RECORDED / "retried.eval") as archive:
         assert archive.namelist().count("samples/item-003_epoch_1.json") == 2
-    sample = next(s for s in log_of("retried").samples if s.key == "item-003/1")
+    sample = next(s for s in log_of("retried").samples if s.key == "demo/item-003/1")
     assert json.loads(read_part(sample.parts[0]))["uuid"] == sample.native_id
 
 
@@ -212,4 +212,4 @@ def test_only_a_sample_that_is_in_the_file_is_finished(tmp_path: Path) -> None:
             new.writestr(name, whole.read(name))
     log = read_log(tmp_path / "new.eval")
     assert isinstance(log, Log)
-    assert [sample.key for sample in log.samples] == ["item-001/1"]
+    assert [sample.key for sample in log.samples] == ["demo/item-001/1"]

@@ -28,6 +28,8 @@ class Outcome(StrEnum):
 
 
 NOT_RUN = "not_run"
+RUN_NONE_AGAIN = "none"
+"""The settlement under which what was cut stays cut."""
 CLASSES = (*(outcome.value for outcome in Outcome), NOT_RUN)
 
 
@@ -68,6 +70,8 @@ class Attempt:
     parts: tuple[Part, ...] = ()
     cut: bool = False
     """Whether it was cut, whatever its outcome: an attempt that a dead model server cut is a harness error too."""
+    final: bool = False
+    """It was cut under the settlement "none": its episode is not run again, and no later attempt counts."""
 
     @property
     def finished(self) -> bool:
@@ -97,10 +101,11 @@ class Attempt:
 
 
 def attempt_from(record: Mapping[str, object]) -> Reading[Attempt]:
-    """The attempt in a line that `Attempt.record` made."""
+    """The attempt in a line that `Attempt.record` made, of the witness or, with its `policy`, of the settlement."""
     table = Table(record, "attempt")
     try:
         outcome = table.maybe_text("outcome")
+        policy = table.maybe_text("policy")
         return Attempt(
             key=table.text("episode"),
             native_id=table.text("native_id"),
@@ -114,16 +119,20 @@ def attempt_from(record: Mapping[str, object]) -> Reading[Attempt]:
             started=table.maybe_moment("started"),
             ended=table.maybe_moment("ended"),
             session=table.maybe_text("session"),
+            final=policy == RUN_NONE_AGAIN,
         )
     except (ShapeError, ValueError) as error:
         return Unreadable(str(error))
 
 
 def counted(attempts: Iterable[Attempt]) -> Attempt | None:
-    """The attempt that counts: the first that ended by itself, else the last; None where there is none."""
+    """The attempt that counts: the first that ended by itself, or that was cut for good, else the last.
+
+    None where there is none.
+    """
     ordered = sorted(attempts, key=lambda attempt: attempt.number)
-    ended = [attempt for attempt in ordered if attempt.finished]
-    return ended[0] if ended else (ordered[-1] if ordered else None)
+    deciding = [attempt for attempt in ordered if attempt.finished or attempt.final]
+    return deciding[0] if deciding else (ordered[-1] if ordered else None)
 
 
 def classify(intended: Iterable[str], attempts: Iterable[Attempt]) -> dict[str, str]:

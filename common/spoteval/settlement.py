@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from spoteval.clock import stamp
-from spoteval.episode import Attempt, Outcome, attempt_from
+from spoteval.episode import RUN_NONE_AGAIN, Attempt, Outcome, attempt_from
 from spoteval.interruption import END, IDLE, OPERATOR, SERVER
 
 _OUTCOMES = {
@@ -14,6 +14,13 @@ _OUTCOMES = {
 }
 MODEL_SERVER = "model_server"
 _ORIGINS = {SERVER: MODEL_SERVER}
+DISCLOSED: Mapping[str, str] = {
+    "fresh_budget": "an interrupted episode is run again from scratch with the full budget",
+    "remaining_budget": "an interrupted episode is run again with what it had left of its budget",
+    RUN_NONE_AGAIN: "an interrupted episode is not run again: it stays in its class, and counts as not scored",
+    "continued": "an interrupted episode goes on where it was cut",
+}
+"""What each settlement does, as it stands beside every result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,11 @@ def settled_attempts(records: Iterable[Mapping[str, object]]) -> tuple[Attempt, 
         if isinstance(attempt, Attempt):
             first.setdefault(attempt.native_id, replace(attempt, cut=True))
     return tuple(first.values())
+
+
+def closed_keys(records: Iterable[Mapping[str, object]]) -> frozenset[str]:
+    """Episodes that stay as they were cut, by the lines of settlement.jsonl: they are not to run again."""
+    return frozenset(attempt.key for attempt in settled_attempts(records) if attempt.final)
 
 
 def unsettled(

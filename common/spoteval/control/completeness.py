@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from spoteval.control.runfiles import read_intended
+from spoteval.files import read_lines
 from spoteval.paths import RunPaths
+from spoteval.settlement import closed_keys
 from spoteval.shape import Reading, Unreadable
 
 _Signature = tuple[tuple[int, int, int] | None, ...]
@@ -13,15 +15,19 @@ _Signature = tuple[tuple[int, int, int] | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many episodes were intended (None before the first start froze them), and how many of them are finished."""
+    """How many episodes were intended (None before the first start froze them), and how many of them are finished.
+
+    `closed`: others, which were cut and are not run again.
+    """
 
     finished: int
     intended: int | None
+    closed: int = 0
 
     @property
     def complete(self) -> bool:
-        """Every intended episode is finished; never where nobody knows what was intended."""
-        return self.intended is not None and self.finished == self.intended
+        """Nothing is left to run; never where nobody knows what was intended."""
+        return self.intended is not None and self.finished + self.closed == self.intended
 
 
 @dataclass(slots=True)
@@ -34,7 +40,7 @@ class Completeness:
 
     def look(self, paths: RunPaths) -> Reading[Count]:
         """The count now."""
-        seen = (_signature(paths.intended), _signature(paths.finished))
+        seen = tuple(map(_signature, (paths.intended, paths.finished, paths.settlement)))
         if seen != self._seen or paths.root != self._of:
             self._count = _counted(paths)
             self._seen, self._of = seen, paths.root
@@ -49,12 +55,13 @@ def _counted(paths: RunPaths) -> Reading[Count]:
         return intended
     try:
         keys = _finished_keys(paths.finished)
+        closed = closed_keys(read_lines(paths.settlement).records)
     except OSError as error:
         return Unreadable(f"{error.filename}: {error.strerror}")
     if intended is None:
         return Count(len(keys), None)
     wanted = frozenset(intended)
-    return Count(len(keys & wanted), len(wanted))
+    return Count(len(keys & wanted), len(wanted), len((closed - keys) & wanted))
 
 
 def _finished_keys(path: Path) -> set[str]:

@@ -9,7 +9,7 @@ from spoteval.files import read_lines, read_record, read_text
 from spoteval.interruption import Interruption, closed_from, opened_from
 from spoteval.paths import DurablePaths, RunPaths
 from spoteval.run import RunRecord, name_error, run_from
-from spoteval.settlement import settled_attempts
+from spoteval.settlement import closed_keys, settled_attempts
 from spoteval.shape import Reading, ShapeError, Table, Unreadable
 
 
@@ -28,9 +28,16 @@ class Progress:
         return keys if self.intended is None else keys & frozenset(self.intended)
 
     @property
+    def closed_keys(self) -> frozenset[str]:
+        """Keys of episodes that were cut and, by the declared settlement, are not run again."""
+        return frozenset(attempt.key for attempt in self.cut if attempt.final)
+
+    @property
     def complete(self) -> bool:
-        """Every intended episode is finished. False while nobody knows what was intended."""
-        return self.intended is not None and len(self.finished_keys) == len(set(self.intended))
+        """Every intended episode is finished, or closed. False while nobody knows what was intended."""
+        return self.intended is not None and self.finished_keys | self.closed_keys >= set(
+            self.intended
+        )
 
 
 def active_run(disk: DurablePaths) -> Reading[str | None]:
@@ -63,6 +70,12 @@ def progress(paths: RunPaths) -> Reading[Progress]:
     except OSError as error:
         return Unreadable(f"{error.filename}: {error.strerror}")
     return Progress(intended, _attempts(finished), settled_attempts(cut))
+
+
+def over(paths: RunPaths) -> frozenset[str]:
+    """Episodes that are not to begin again: witnessed as finished, or cut for good. Raises OSError."""
+    finished = (str(line.get("episode")) for line in read_lines(paths.finished).records)
+    return frozenset(finished) | closed_keys(read_lines(paths.settlement).records)
 
 
 def read_intended(paths: RunPaths) -> Reading[tuple[str, ...] | None]:

@@ -13,7 +13,7 @@ from spoteval.harness.contract import Survey
 from spoteval.interruption import Interruption
 from spoteval.paths import RunPaths
 from spoteval.run import RunRecord
-from spoteval.settlement import settle, unsettled
+from spoteval.settlement import closed_keys, settle, unsettled
 
 Records = tuple[dict[str, object], ...]
 
@@ -52,10 +52,11 @@ def settle_run(run: RunRecord, paths: RunPaths, survey: Survey, session: str, no
         plan = run.plan.settlement
         lines = settle(cut, known, owner.opened.id, owner.cause, plan, now.wall)
         append_lines(paths.settlement, [line.record() for line in lines])
+        known = (*known, *(line.record() for line in lines))
     for item in open_ones:
         _end(paths, item, run, start, now)
     first = open_ones[0].opened.id if open_ones else None
-    return Settling(len(cut), first, unfinished(survey, finished))
+    return Settling(len(cut), first, unfinished(survey, finished, known))
 
 
 def cut_attempts(survey: Survey, finished: Iterable[Mapping[str, object]]) -> tuple[Attempt, ...]:
@@ -70,11 +71,18 @@ def cut_attempts(survey: Survey, finished: Iterable[Mapping[str, object]]) -> tu
     return tuple(by_id.values())
 
 
-def unfinished(survey: Survey, finished: Iterable[Mapping[str, object]]) -> int | None:
-    """How many intended episodes have no attempt that ended by itself; None while nobody knows the intended ones."""
+def unfinished(
+    survey: Survey,
+    finished: Iterable[Mapping[str, object]],
+    settled: Iterable[Mapping[str, object]],
+) -> int | None:
+    """How many intended episodes are still to run: no attempt ended by itself, and none was cut for good.
+
+    None while nobody knows the intended ones.
+    """
     if survey.intended is None:
         return None
-    done = {str(record.get("episode")) for record in finished}
+    done = {str(record.get("episode")) for record in finished} | closed_keys(settled)
     done |= {attempt.key for attempt in survey.attempts if attempt.finished}
     return len(set(survey.intended) - done)
 

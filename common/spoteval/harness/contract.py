@@ -1,7 +1,7 @@
 """What an adapter owes: how its run starts and stops, and what its files say about episodes."""
 
 import signal
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -44,6 +44,8 @@ class Survey:
     """Attempts that ended by themselves, in a buffer from which the harness itself will write their evidence, also
     after a kill. Not finished yet, and no cut."""
     unreadable: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    """What is not as it was at the first start: who goes on with it measures something else."""
     state_files: tuple[Path, ...] = ()
     """Files that change in place and are published whole."""
 
@@ -68,8 +70,11 @@ class Harness(Protocol):
         Returns what was done, a sentence each; repeatable, and nothing of a run is thrown away.
         """
 
-    def command(self, run: RunRecord, work: Path) -> Command:
-        """How the run starts, which is also how it resumes with the finished episodes kept."""
+    def command(self, run: RunRecord, work: Path, closed: Collection[str] = frozenset()) -> Command:
+        """How the run starts, which is also how it resumes with the finished episodes kept.
+
+        `closed`: episodes that are over by our own records, and are not to begin again, where the harness can be told.
+        """
 
     def survey(self, run: RunRecord, work: Path) -> Survey:
         """Read the harness's files. Never raises for what lies in them."""

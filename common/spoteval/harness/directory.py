@@ -8,7 +8,7 @@ that began; after a stop it is moved to `work/cut/<key>/<n>/`, so that the next 
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
@@ -53,7 +53,12 @@ class Directory:
             return ()
         return tuple(_moved(path, work / "cut" / path.name) for path in _not_ended(work))
 
-    def command(self, run: RunRecord, work: Path) -> Command:
+    def command(
+        self,
+        run: RunRecord,
+        work: Path,
+        closed: Collection[str] = frozenset(),  # noqa: ARG002
+    ) -> Command:
         """The program itself, which resumes by leaving out what has its `episode.json`."""
         plan = run.plan
         return Command(

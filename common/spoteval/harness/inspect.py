@@ -1,14 +1,16 @@
 """Inspect AI: one `eval-set` whose logs, buffers and home lie on the durable disk."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from stat import S_ISREG
 
 from spoteval.clock import read_now
+from spoteval.files import read_text
 from spoteval.harness.contract import Command, StopStep, Survey
-from spoteval.harness.inspect_buffer import SIDECARS, Buffer, buffers
+from spoteval.harness.inspect_args import option, without
+from spoteval.harness.inspect_buffer import SIDECARS, Buffer, buffers, database_files
 from spoteval.harness.inspect_log import Log, read_log
 from spoteval.harness.inspect_repair import (
     free_buffers,
@@ -16,18 +18,19 @@ from spoteval.harness.inspect_repair import (
     remove_leftovers,
     set_aside,
 )
+from spoteval.harness.inspect_select import selection
 from spoteval.harness.inspect_survey import EvalSet, survey_of, tasks_of
+from spoteval.harness.inspect_zip import signature_of
 from spoteval.harness.plans import stop_steps
 from spoteval.run import RunRecord
 from spoteval.shape import Reading, Unreadable
 
-_SMALL_LOG_BYTES = 20_000_000
+_FEW, _FLUSHES = 100, 10
 _NEVER_BY_COUNT = 10_000
 _REFUSED = {
     "remaining_budget": "its limits are per run, not per episode"
     ' (use "fresh_budget", or a task that reads $SPOTEVAL_PLAN)',
     "continued": 'a sample that was cut begins again (use "fresh_budget")',
-    "none": 'its resume runs every cut sample again (use "fresh_budget")',
 }
 # Options that spoteval sets, or that take away what a resume stands on, and what to use instead.
 _OWNED = {
@@ -48,6 +51,7 @@ _OWNED = {
     "--detach": "the unit must see the process",
 }
 _STATE = (".eval-set-id", "eval-set.json")
+_YOUNG_NS = 2_000_000_000
 _Signature = tuple[int, int, int]
 
 
@@ -58,6 +62,8 @@ class Inspect:
     name: str = "inspect"
     stop_steps: tuple[StopStep, ...] = stop_steps("inspect")
     _known: dict[Path, tuple[_Signature, Reading[Log]]] = field(default_factory=dict, repr=False)
+    _rows: tuple[Reading[Buffer], ...] = field(default=(), repr=False)
+    _last: tuple[object, Survey] | None = field(default=None, repr=False)
 
     def refuses(self, run: RunRecord) -> str | None:
         """The settlement that it cannot honour, or an option that is not the user's to set."""
@@ -66,46 +72,60 @@ class Inspect:
             return (
                 f'settlement "{run.plan.settlement}" cannot be honoured by harness inspect: {why}'
             )
+        epochs = option(run.plan.args, "--epochs") or "1"
+        if run.plan.settlement == "none" and epochs != "1":
+            return (
+                f'settlement "none" cannot be honoured by harness inspect with --epochs {epochs}: '
+                'it resumes samples, and leaves out no single epoch of one (use "fresh_budget")'
+            )
         for arg in run.plan.args:
-            if (option := arg.partition("=")[0]) in _OWNED:
-                return f'args "{arg}": not with harness inspect: {_OWNED[option]}'
+            if (name := arg.partition("=")[0]) in _OWNED:
+                return f'args "{arg}": not with harness inspect: {_OWNED[name]}'
         return None
 
     def prepare(self, run: RunRecord, work: Path) -> tuple[str, ...]:  # noqa: ARG002
         """Mend what would make Inspect stumble, or lose finished samples, when it resumes."""
         logs = work / "logs"
-        torn = [path for path in _log_files(logs) if not isinstance(self._log(path), Log)]
-        said = [*remove_leftovers(logs), *set_aside(torn, work / "set-aside")]
+        said = [*remove_leftovers(logs)]
+        said += set_aside(_not_ours(self._logs(logs), logs), work / "set-aside")
         found = [item for item in buffers(work / "home") if isinstance(item, Buffer)]
-        readable = [log for path in _log_files(logs) if isinstance(log := self._log(path), Log)]
+        readable = [log for log in self._logs(logs).values() if isinstance(log, Log)]
         said += order_logs(readable, found, int(read_now().wall.timestamp() * 1e9))
         return (*said, *free_buffers(found))
 
-    def command(self, run: RunRecord, work: Path) -> Command:
-        """The one command that starts and resumes."""
+    def command(self, run: RunRecord, work: Path, closed: Collection[str] = frozenset()) -> Command:
+        """The one command that starts and resumes. Samples are named where some of them must not begin again."""
         plan = run.plan
         home = work / "home"
+        survey = self.survey(run, work)
+        chosen = selection(self._eval_set(work), survey, closed)
+        episodes = plan.expected if survey.intended is None else len(survey.intended)
         return Command(
-            argv=(plan.executable or "inspect", *_arguments(run, work)),
+            argv=(plan.executable or "inspect", *_arguments(run, work, chosen, episodes)),
             env={"HOME": str(home), **plan.env, "XDG_DATA_HOME": str(home / ".local/share")},
             cwd=Path(plan.directory),
         )
 
     def survey(self, run: RunRecord, work: Path) -> Survey:  # noqa: ARG002
-        """Logs and buffers, merged. Logs that did not change since the last call are not read again."""
-        # Buffers first: what a flush moves meanwhile from there into a log is then seen twice, not never.
-        rows = list(buffers(work / "home"))
-        logs = [self._log(path) for path in _log_files(work / "logs")]
-        found = EvalSet(
-            logs=tuple(log for log in logs if isinstance(log, Log)),
-            buffers=tuple(item for item in rows if isinstance(item, Buffer)),
-            tasks=_tasks(work / "logs"),
-        )
-        return replace(
-            survey_of(found),
-            unreadable=tuple(item.why for item in (*logs, *rows) if isinstance(item, Unreadable)),
-            state_files=_state_files(work / "logs"),
-        )
+        """Logs and buffers, merged. What did not change since the last call is not read again."""
+        logs = work / "logs"
+        seen = _signatures(work)
+        if seen is None or self._last is None or self._last[0] != seen:
+            survey = survey_of(self._eval_set(work))
+            known = self._logs(logs)
+            wrong = [
+                item.why for item in (*known.values(), *self._rows) if isinstance(item, Unreadable)
+            ]
+            wrong += [
+                f"{path}: {why}"
+                for path, why in _not_ours(known, logs)
+                if isinstance(known[path], Log)
+            ]
+            self._last = (
+                seen,
+                replace(survey, unreadable=tuple(wrong), state_files=_state_files(logs)),
+            )
+        return self._last[1]
 
     def salvage(self, run: RunRecord, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
         """The buffers: they hold the events of the samples that were running."""
@@ -113,23 +133,46 @@ class Inspect:
         sidecars = [path.with_name(path.name + end) for path in paths for end in SIDECARS]
         return (*paths, *(path for path in sidecars if path.is_file()))
 
+    def _eval_set(self, work: Path) -> EvalSet:
+        # Buffers first: what a flush moves meanwhile from there into a log is then seen twice, not never.
+        self._rows = tuple(buffers(work / "home"))
+        logs = self._logs(work / "logs")
+        wrong = {path for path, _ in _not_ours(logs, work / "logs")}
+        return EvalSet(
+            logs=tuple(
+                log for path, log in logs.items() if isinstance(log, Log) and path not in wrong
+            ),
+            buffers=tuple(item for item in self._rows if isinstance(item, Buffer)),
+            tasks=_tasks(work / "logs"),
+        )
+
+    def _logs(self, folder: Path) -> dict[Path, Reading[Log]]:
+        """Each log as it is now, oldest first; of one that was written anew only what is new is read."""
+        found = {path: self._log(path) for path in _log_files(folder)}
+        self._known = {path: known for path, known in self._known.items() if path in found}
+        return found
+
     def _log(self, path: Path) -> Reading[Log]:
         try:
-            status = path.stat()
+            signature = signature_of(path.stat())
         except OSError as error:
             return Unreadable(f"{path}: {error.strerror}")
-        signature = (status.st_ino, status.st_size, status.st_mtime_ns)
         known = self._known.get(path)
         if known is None or known[0] != signature:
-            known = self._known[path] = (signature, read_log(path))
+            before = known[1] if known is not None and isinstance(known[1], Log) else None
+            known = self._known[path] = (signature, read_log(path, before))
         return known[1]
 
 
-def _arguments(run: RunRecord, work: Path) -> Iterator[str]:
+def _arguments(
+    run: RunRecord, work: Path, chosen: str | None, episodes: int | None
+) -> Iterator[str]:
     """The user's arguments between what she may override and what she may not."""
     # The control server would be a socket below HOME, whose path may be too long for one; nobody here asks it.
-    yield from ("eval-set", "--ctl-server", "false", *run.plan.args)
-    yield from ("--log-dir", str(work / "logs"), "--log-buffer", str(_log_buffer(work / "logs")))
+    args = run.plan.args if chosen is None else without(run.plan.args, "--limit")
+    yield from ("eval-set", "--ctl-server", "false", *args)
+    yield from () if chosen is None else ("--sample-id", chosen)
+    yield from ("--log-dir", str(work / "logs"), "--log-buffer", str(_log_buffer(episodes)))
     yield from ("--max-samples", str(run.plan.concurrency), "--display", "none")
     yield from ("--no-retry-cleanup", "--no-fail-on-error", "--incomplete-action", "retry")
     # One pass over the tasks: a task that fails as a whole ends the run and is seen, at once.
@@ -138,13 +181,41 @@ def _arguments(run: RunRecord, work: Path) -> Iterator[str]:
         yield "--retry-on-error=1"
 
 
-def _log_buffer(logs: Path) -> int:
-    """Finished samples that make a flush, which writes the whole log anew.
+def _log_buffer(episodes: int | None) -> int:
+    """Finished samples that make a flush, which writes the whole log anew: a fixed number of flushes is linear.
 
-    Besides, Inspect flushes 60 s after the first sample that waits: a count that is never reached means once a minute.
+    Of a few episodes each one is flushed. Besides, Inspect flushes 60 s after the first sample that waits: while
+    nobody knows how many episodes there are, that alone has to do.
     """
-    largest = max((path.stat().st_size for path in _log_files(logs)), default=0)
-    return 1 if largest < _SMALL_LOG_BYTES else _NEVER_BY_COUNT
+    if episodes is None:
+        return _NEVER_BY_COUNT
+    return 1 if episodes <= _FEW else -(-episodes // _FLUSHES)
+
+
+def _not_ours(logs: Mapping[Path, Reading[Log]], folder: Path) -> list[tuple[Path, str]]:
+    """Logs that Inspect would stumble over, each with the reason; one of another eval set was put there by hand."""
+    own = read_text(folder / ".eval-set-id")
+    known = own if isinstance(own, str) and own else None
+    wrong = []
+    for path, log in logs.items():
+        if not isinstance(log, Log):
+            wrong.append((path, "cannot be read"))
+        elif known is not None and log.spec.eval_set not in (None, known):
+            wrong.append((path, "is of another eval set"))
+    return wrong
+
+
+def _signatures(work: Path) -> tuple[object, ...] | None:
+    """What tells that nothing was written; None where the last write is too young to tell."""
+    logs = work / "logs"
+    own = [path for name in _STATE if (path := logs / name).is_file()]
+    paths = [*_log_files(logs), *own, *database_files(work / "home")]
+    try:
+        found = tuple((path, signature_of(path.stat())) for path in paths)
+    except OSError:
+        return None
+    youngest_ns = max((signature[2] for _, signature in found), default=0)
+    return found if youngest_ns < int(read_now().wall.timestamp() * 1e9) - _YOUNG_NS else None
 
 
 def _log_files(logs: Path) -> list[Path]:

@@ -28,6 +28,15 @@ class Buffer:
     rows: tuple[dict[str, Any], ...]
 
 
+def database_files(home: Path) -> list[Path]:
+    """The files of the buffers: who saw none of them change knows that no row was written.
+
+    The index beside a -wal is left out: readers write to it as well.
+    """
+    found = (home / ".local/share/inspect_ai/samplebuffer").glob("*/*.db*")
+    return sorted(path for path in found if not path.name.endswith(SIDECARS[1]))
+
+
 def buffers(home: Path) -> Iterator[Reading[Buffer]]:
     """Every sample buffer below the harness's home, oldest name first."""
     root = home / ".local/share/inspect_ai/samplebuffer"

@@ -10,13 +10,24 @@ from typing import Any
 
 from spoteval.clock import parse_stamp
 from spoteval.episode import Attempt, Outcome, Part, Usage
+from spoteval.harness.inspect_spec import Spec, spec_of
 from spoteval.harness.inspect_zip import Archive
 from spoteval.shape import Reading, Unreadable
 
 # How Inspect writes the error of a sample that was cut: the exception's repr, asyncio's or trio's.
 _CUT = ("CancelledError(", "Cancelled(")
 _JOURNAL = re.compile(r"_journal/summaries/(\d+)\.json")
+_SUMMARIES = "summaries.json"
 _ERROR_CHARS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The summaries in one member. No flush writes a member anew, so what is known of one is not read again."""
+
+    name: str
+    crc: int
+    samples: tuple[Attempt, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +41,9 @@ class Log:
     """Sample id and epoch of every episode that the log was begun for."""
     closed: bool
     samples: tuple[Attempt, ...]
-    """Samples whose member is in the file. Their key is `<sample id>/<epoch>`: the task comes before it."""
+    """Samples whose member is in the file. Their key is `<task>/<sample id>/<epoch>`, their number 1."""
+    spec: Spec
+    pieces: tuple[Piece, ...] = ()
 
     @property
     def half_recovered(self) -> bool:
@@ -38,16 +51,21 @@ class Log:
         return self.path.stem.endswith("-recovered") and not self.closed
 
     @property
-    def finished(self) -> int:
-        """How many of the samples ended by themselves."""
-        return sum(sample.finished for sample in self.samples)
+    def kept(self) -> frozenset[str]:
+        """Keys of the samples that Inspect does not run again when it goes on from this log."""
+        return frozenset(
+            sample.key for sample in self.samples if sample.outcome is Outcome.COMPLETED
+        )
 
 
-def read_log(path: Path) -> Reading[Log]:
-    """The log at `path`; Unreadable where anything in it is torn or not as Inspect writes it."""
+def read_log(path: Path, known: Log | None = None) -> Reading[Log]:
+    """The log at `path`; Unreadable where anything in it is torn or not as Inspect writes it.
+
+    `known`: what it said before it was written anew; then only what is new is read.
+    """
     try:
         with Archive(path) as archive:
-            return _log(path, archive)
+            return _log(path, archive, known)
     except OSError as error:
         return Unreadable(f"{path}: {error.strerror}")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -62,6 +80,7 @@ def sample_attempt(key: str, summary: Mapping[str, Any], parts: tuple[Part, ...]
     error = summary.get("error")
     return Attempt(
         key=key,
+        number=1,
         native_id=str(summary.get("uuid") or f"{key}@{summary.get('started_at')}"),
         outcome=_outcome(error),
         verdict=None if error else _verdict(summary.get("scores") or {}),
@@ -74,44 +93,65 @@ def sample_attempt(key: str, summary: Mapping[str, Any], parts: tuple[Part, ...]
     )
 
 
-def _log(path: Path, archive: Archive) -> Log:
+def _log(path: Path, archive: Archive, known: Log | None) -> Log:
     closed = "header.json" in archive.names
     header = json.loads(archive.read("header.json" if closed else "_journal/start.json"))
     spec = header["eval"]
-    epochs = range(1, int(spec["config"].get("epochs") or 1) + 1)
-    ids = [str(sample) for sample in spec["dataset"]["sample_ids"]]
+    task = str(spec["task"])
+    pieces = _pieces(path, archive, task, known)
     return Log(
         path=path,
-        task=str(spec["task"]),
+        task=task,
         task_id=str(spec["task_id"]),
-        episodes=tuple((sample, epoch) for sample in ids for epoch in epochs),
+        episodes=_episodes(spec),
         closed=closed,
-        samples=tuple(_samples(path, archive)),
+        samples=_latest(pieces, archive),
+        spec=spec_of(header),
+        pieces=pieces,
     )
 
 
-def _samples(path: Path, archive: Archive) -> Iterable[Attempt]:
-    for summary in _summaries(archive):
-        member = f"samples/{summary['id']}_epoch_{summary['epoch']}.json"
-        if member in archive.names:
-            key = f"{summary['id']}/{summary['epoch']}"
-            yield sample_attempt(key, summary, (Part("sample.json", path, member),))
+def _episodes(spec: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+    epochs = range(1, int(spec["config"].get("epochs") or 1) + 1)
+    return tuple((str(sample), n) for sample in spec["dataset"]["sample_ids"] for n in epochs)
 
 
-def _summaries(archive: Archive) -> Iterable[dict[str, Any]]:
+def _latest(pieces: Iterable[Piece], archive: Archive) -> tuple[Attempt, ...]:
     """The last summary of each sample: like the sample's member, a later one replaces those before it."""
-    last: dict[tuple[str, int], dict[str, Any]] = {}
-    for name in _summary_members(archive.names):
-        for summary in json.loads(archive.read(name)):
-            last[str(summary["id"]), int(summary["epoch"])] = summary
-    return last.values()
+    last = {sample.key: sample for piece in pieces for sample in piece.samples}
+    return tuple(sample for sample in last.values() if sample.parts[0].member in archive.entries)
 
 
-def _summary_members(names: frozenset[str]) -> list[str]:
-    if "summaries.json" in names:
-        return ["summaries.json"]
-    numbered = [(int(found[1]), name) for name in names if (found := _JOURNAL.fullmatch(name))]
-    return [name for _, name in sorted(numbered)]
+def _pieces(path: Path, archive: Archive, task: str, known: Log | None) -> tuple[Piece, ...]:
+    """The journal, flush by flush. Where it does not tell of every sample, the list that closes a log does."""
+    before = {piece.name: piece for piece in known.pieces} if known is not None else {}
+    pieces = tuple(
+        _piece(path, archive, task, name, before.get(name)) for name in _journal(archive)
+    )
+    if _SUMMARIES in archive.entries:
+        told = {sample.parts[0].member for piece in pieces for sample in piece.samples}
+        if not told.issuperset(name for name in archive.entries if name.startswith("samples/")):
+            return (_piece(path, archive, task, _SUMMARIES, before.get(_SUMMARIES)),)
+    return pieces
+
+
+def _piece(path: Path, archive: Archive, task: str, name: str, before: Piece | None) -> Piece:
+    crc = archive.entries[name].crc
+    if before is not None and before.crc == crc:
+        return before
+    summaries = json.loads(archive.read(name))
+    return Piece(name, crc, tuple(_sample(path, task, summary) for summary in summaries))
+
+
+def _sample(path: Path, task: str, summary: Mapping[str, Any]) -> Attempt:
+    sample, epoch = summary["id"], int(summary["epoch"])
+    member = f"samples/{sample}_epoch_{epoch}.json"
+    return sample_attempt(f"{task}/{sample}/{epoch}", summary, (Part("sample.json", path, member),))
+
+
+def _journal(archive: Archive) -> list[str]:
+    numbered = ((_JOURNAL.fullmatch(name), name) for name in archive.entries)
+    return [name for _, name in sorted((int(found[1]), name) for found, name in numbered if found)]
 
 
 def _outcome(error: str | None) -> Outcome:

@@ -3,7 +3,7 @@
 Each of these was seen to happen with Inspect 0.3.285:
 
 - One torn `.eval` in the log directory ends `eval-set` with a traceback before it begins. (A flush is a rename
-  without fsync: after a power cut some file systems show an empty file.)
+  without fsync: after a power cut some file systems show an empty file.) One of another eval set ends it, too.
 - A buffer whose file name carries the id of a process that lives, after a reboot any process, counts as in use:
   its finished samples run again.
 - The log written last counts as the furthest. A recovery that was killed half-way, or a clock that was set back,
@@ -15,10 +15,12 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from spoteval.episode import Outcome
 from spoteval.files import remove, sync_directory
 from spoteval.files.step import step
 from spoteval.harness.inspect_buffer import SIDECARS, Buffer
-from spoteval.harness.inspect_log import Log, sample_attempt
+from spoteval.harness.inspect_log import Log
+from spoteval.harness.inspect_survey import row_attempt
 
 # Linux numbers processes up to 2^22: no process ever has an id above it.
 _NO_PROCESS = 1 << 22
@@ -31,10 +33,10 @@ def remove_leftovers(logs: Path) -> list[str]:
     return [f"removed {path.name}, left by a killed flush" for path in found if remove(path)]
 
 
-def set_aside(torn: Iterable[Path], aside: Path) -> list[str]:
-    """Move logs that cannot be read out of Inspect's sight. Nothing of them is thrown away."""
+def set_aside(wrong: Iterable[tuple[Path, str]], aside: Path) -> list[str]:
+    """Move logs out of Inspect's sight, each for the reason beside it. Nothing of them is thrown away."""
     said = []
-    for path in torn:
+    for path, why in wrong:
         target = _free(aside / path.name)
         target.parent.mkdir(parents=True, exist_ok=True)
         step("rename", path)
@@ -42,7 +44,7 @@ def set_aside(torn: Iterable[Path], aside: Path) -> list[str]:
         step("renamed", path)
         sync_directory(target.parent)
         sync_directory(path.parent)
-        said.append(f"{path.name} cannot be read: moved to {target}")
+        said.append(f"{path.name} {why}: moved to {target}")
     return said
 
 
@@ -76,7 +78,7 @@ def _ordered(by_time: list[Log], kept: dict[str, int]) -> list[Log]:
     for task in dict.fromkeys(log.task_id for log in by_time):
         own = [log for log in by_time if log.task_id == task]
         # of several that are as far, the newest stays it
-        best = max(reversed(own), key=lambda log: log.finished + kept.get(log.path.name, 0))
+        best = max(reversed(own), key=lambda log: len(log.kept) + kept.get(log.path.name, 0))
         if best is not own[-1]:
             wanted.remove(best)
             wanted.append(best)
@@ -84,11 +86,13 @@ def _ordered(by_time: list[Log], kept: dict[str, int]) -> list[Log]:
 
 
 def _finished_in_buffers(found: Iterable[Buffer]) -> dict[str, int]:
-    """Samples that lie finished in the buffer of a log, by the log's name."""
+    """Samples that lie in the buffer of a log and are not run again, by the log's name."""
     counts: dict[str, int] = {}
     for buffer in found:
-        ended = [row for row in buffer.rows if row.get("completed_at")]
-        counts[buffer.log] = sum(sample_attempt("", row).finished for row in ended)
+        ended = [row_attempt("", row) for row in buffer.rows]
+        counts[buffer.log] = sum(
+            item is not None and item.outcome is Outcome.COMPLETED for item in ended
+        )
     return counts
 
 

@@ -4,13 +4,13 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from spoteval.episode import Attempt, Outcome
 from spoteval.harness.contract import Survey
 from spoteval.harness.inspect_buffer import Buffer
 from spoteval.harness.inspect_log import Log, sample_attempt
+from spoteval.harness.inspect_spec import changes
 
 _LOST = "finished in the harness's buffer, which it did not read again"
 
@@ -34,9 +34,13 @@ class EvalSet:
         shared = Counter(name for name, _ in known)[task] > 1
         return f"{task}~{task_id[:8]}" if shared else task
 
-    def newest(self) -> dict[str, Path]:
+    def first(self) -> dict[str, Log]:
+        """The log with which each task began."""
+        return {log.task_id: log for log in reversed(self.whole)}
+
+    def latest(self) -> dict[str, Log]:
         """The log in which each task goes on: the one written last."""
-        return {log.task_id: log.path for log in self.whole}
+        return {log.task_id: log for log in self.whole}
 
 
 def tasks_of(eval_set_json: bytes) -> tuple[tuple[str, str], ...]:
@@ -63,6 +67,7 @@ def survey_of(found: EvalSet) -> Survey:
     living = {attempt.native_id for attempt in alive}
     return Survey(
         intended=_intended(found),
+        changed=tuple(_changed(found)),
         attempts=tuple(item for item in numbered if item.native_id not in living),
         pending=tuple(item for item in numbered if item.native_id in living and item.outcome),
         in_flight=tuple(
@@ -89,29 +94,36 @@ def _logged(found: EvalSet) -> Iterator[Attempt]:
     for log in found.whole:
         label = found.label(log.task, log.task_id)
         for sample in log.samples:
-            attempt = replace(sample, key=f"{label}/{sample.key}")
+            attempt = sample if label == log.task else _labelled(sample, log.task, label)
             known = first.setdefault((attempt.key, attempt.native_id), attempt)
             if attempt.finished and not known.finished:
                 first[attempt.key, attempt.native_id] = attempt
     yield from first.values()
 
 
+def _labelled(sample: Attempt, task: str, label: str) -> Attempt:
+    return replace(sample, key=label + sample.key.removeprefix(task))
+
+
 def _buffered(found: EvalSet) -> Iterator[_Row]:
     logs = {log.path.name: log for log in found.whole}
-    newest = found.newest()
+    newest = found.latest()
     for buffer in found.buffers:
         log = logs.get(buffer.log)
         if log is None:
             continue  # no sample begins before its log is there
         label = found.label(log.task, log.task_id)
-        alive = newest[log.task_id] == log.path and not log.closed
+        alive = newest[log.task_id] is log and not log.closed
         for row in buffer.rows:
-            if (attempt := _row_attempt(label, row)) is not None:
+            if (attempt := row_attempt(label, row)) is not None:
                 yield _Row(attempt, alive)
 
 
-def _row_attempt(label: str, row: Mapping[str, Any]) -> Attempt | None:
-    """A row without an end is a sample that was running when the row was written."""
+def row_attempt(label: str, row: Mapping[str, Any]) -> Attempt | None:
+    """The attempt in a buffer's row, None for what is no sample.
+
+    A row without an end is a sample that was running when the row was written.
+    """
     try:
         attempt = sample_attempt(f"{label}/{row['id']}/{row['epoch']}", row)
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -131,7 +143,7 @@ def _numbered(attempts: Iterable[Attempt]) -> list[Attempt]:
     for attempt in attempts:
         by_key[attempt.key].append(attempt)
     return [
-        replace(attempt, number=number)
+        attempt if attempt.number == number else replace(attempt, number=number)
         for key in sorted(by_key)
         for number, attempt in enumerate(sorted(by_key[key], key=_begin), start=1)
     ]
@@ -143,9 +155,7 @@ def _begin(attempt: Attempt) -> tuple[float, str]:
 
 def _intended(found: EvalSet) -> tuple[str, ...] | None:
     """The episodes of each task's first log; None until every task of the set has one."""
-    first: dict[str, Log] = {}
-    for log in found.whole:
-        first.setdefault(log.task_id, log)
+    first = found.first()
     if not first or any(task_id not in first for _, task_id in found.tasks):
         return None
     return tuple(
@@ -153,3 +163,27 @@ def _intended(found: EvalSet) -> tuple[str, ...] | None:
         for log in first.values()
         for sample, epoch in log.episodes
     )
+
+
+def _changed(found: EvalSet) -> Iterator[str]:
+    """What a later log of a task was begun with, and the first one was not."""
+    first = found.first()
+    for log in found.whole:
+        begun = first[log.task_id]
+        yield from (
+            f"{what} since the first start ({log.path.name})"
+            for what in changes(begun.spec, log.spec)
+        )
+        counts = _other_episodes(begun, log)
+        if counts is not None:
+            yield f"intended episodes changed {counts} since the first start ({log.path.name})"
+
+
+def _other_episodes(begun: Log, log: Log) -> str | None:
+    """How the episodes of two logs differ. A resume that leaves some out by their ids has not changed them."""
+    known, seen = set(begun.episodes), set(log.episodes)
+    is_part = log.spec.by_id and seen <= known
+    if seen == known or (is_part and log.spec.dataset_samples == begun.spec.dataset_samples):
+        return None
+    others = f", {len(seen - known)} of them others" if seen - known else ""
+    return f"{len(known)} -> {len(seen)}{others}"
