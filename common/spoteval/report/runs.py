@@ -8,6 +8,7 @@ from spoteval.clock import stamp
 from spoteval.line import flat
 from spoteval.run import Change, RunPlan, RunRecord, StopRules
 from spoteval.settings.keys import keys_of
+from spoteval.settlement import DISCLOSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def record_lines(record: RunRecord) -> list[str]:
         ("user", plan.user),
         ("concurrency", str(plan.concurrency)),
         ("expected", "from the harness's header" if plan.expected is None else str(plan.expected)),
-        ("settlement", plan.settlement),
+        ("settlement", f"{plan.settlement}: {DISCLOSED[plan.settlement]}"),
         ("errors", plan.errors),
         ("preflight", " ".join(plan.preflight)),
         ("deadline", stamp(plan.deadline) if plan.deadline else ""),
