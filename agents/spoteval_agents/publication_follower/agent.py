@@ -14,7 +14,7 @@ from spoteval.control.guest import warn_of
 from spoteval.control.stores import store_from
 from spoteval.decision import Decision
 from spoteval.files import Taken, held
-from spoteval.harness.parts import members, read_part
+from spoteval.harness.parts import PartReader, members
 from spoteval.harness.registry import adapter
 from spoteval.loop import Waiting, Waker
 from spoteval.machine.session import this_session
@@ -71,7 +71,7 @@ def world_of(
     session = this_session(paths.session, clock().boot).id
     store = store_from(config.store, paths.credentials)
     screen = partial(screen_of, config, credentials=paths.credentials, members=members)
-    return World(config, store, session, clock, adapter, read_part, interrupted, screen)
+    return World(config, store, session, clock, adapter, PartReader().read, interrupted, screen)
 
 
 def run(world: World, memory: Memory, waiting: Waiting, notifier: Notifier) -> None:

@@ -170,7 +170,10 @@ def _note_progress(
 def _beat(world: World, memory: Memory, disk: DurablePaths, job: Job) -> None:
     """A heartbeat is no part of the pass, nor is the fact that enough is finished; what fails is due at once."""
     heart = memory.heart(disk, world.config.instance, world.session)
-    beat = beat_of(job.target.paths, job.survey, world.session)
+    beat = memory.quiet.beat if memory.quiet is not None else None
+    beat = beat or beat_of(job.target.paths, job.survey, world.session)
+    if memory.quiet is not None:
+        memory.quiet.beat = beat
     boot = recorded_boot(disk)
     with suppress(StoreError, OSError):
         heart.beat(world.store, beat, world.clock())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from spoteval.clock import Mark, Now, elapsed_s, stamp
 from spoteval.control.runfiles import read_intended
-from spoteval.files import encoded, read_lines, read_record, write_record
+from spoteval.files import encoded, lines_of, read_lines, read_record, write_record
 from spoteval.harness.contract import Survey
 from spoteval.paths import RunPaths
 from spoteval.publication.keys import heartbeat_key
@@ -47,7 +47,7 @@ class Beat:
 
 def beat_of(paths: RunPaths, survey: Survey, session: str) -> Beat:
     """What the run's files say now. Raises OSError."""
-    finished = {str(line.get("episode")) for line in read_lines(paths.finished).records}
+    finished = {str(line.get("episode")) for line in lines_of(paths.finished)}
     settled = {str(line.get("native_id")) for line in read_lines(paths.settlement).records}
     running = [item for item in survey.in_flight if item.native_id not in settled]
     intended = read_intended(paths)

@@ -8,14 +8,23 @@ from spoteval.control.eventlog import DecisionLog, tell
 from spoteval.decision import HOUR_S, Decision
 from spoteval.paths import DurablePaths
 from spoteval.run import RunRecord
-from spoteval_agents.publication_follower.heartbeat import Heart
+from spoteval_agents.publication_follower.heartbeat import Beat, Heart
 from spoteval_agents.publication_follower.journal import Journal
 from spoteval_agents.publication_follower.milestone import Milestone
 from spoteval_agents.publication_follower.screen import Screen
-from spoteval_agents.publication_follower.work import Held, Ident, Outcome
+from spoteval_agents.publication_follower.work import SETTLED_NS, Held, Ident, Outcome, Sight
 
-SETTLED_NS = 2_000_000_000
-"""A file written less than this before it was read is read again: two writes may bear the same time."""
+
+@dataclass(slots=True)
+class Quiet:
+    """A pass that found nothing to do: while all looks as it did then (`sight`), neither does the next one.
+
+    `beat`: what the run's records said then.
+    """
+
+    sight: Sight
+    outcome: Outcome
+    beat: Beat | None = None
 
 
 @dataclass(slots=True)
@@ -39,6 +48,7 @@ class Memory:
     noted: tuple[int, Mark | None] | None = None
     """What idle-guard was told last: what waits, and when the store last took something."""
     milestone: Milestone = field(default_factory=Milestone)
+    quiet: Quiet | None = None
     _journal: Journal | None = None
     _heart: Heart | None = None
     _screen: Screen | None = None
@@ -61,7 +71,7 @@ class Memory:
         """Forget what belongs to another run."""
         if self.run != run:
             self.run, self.read, self.failed = run, {}, frozenset()
-            self.held, self._screen = {}, None
+            self.held, self._screen, self.quiet = {}, None, None
 
     def learn(self, read: Mapping[str, Ident], failed: frozenset[str], now: Now) -> None:
         """Remember which files need no second look, and which failed."""

@@ -1,22 +1,41 @@
 """What the disk shows of a run, read only."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from spoteval.clock import Now
 from spoteval.episode import Attempt
-from spoteval.files import read_lines, read_record
+from spoteval.files import lines_of, read_lines, read_record
 from spoteval.harness.contract import Survey
 from spoteval.paths import RunPaths
+from spoteval.publication.keys import manifest_key
 from spoteval.publication.own import Manner, manner_of, own_names
 from spoteval.run import RunRecord
 from spoteval.shape import Table
 from spoteval_agents.publication_follower.evidence import ident_of
 from spoteval_agents.publication_follower.numbers import attempt_id
-from spoteval_agents.publication_follower.work import AttemptId, OnDisk, Seen
+from spoteval_agents.publication_follower.work import (
+    SETTLED_NS,
+    AttemptId,
+    OnDisk,
+    Seen,
+    Sight,
+)
+
+_NAMES = ("episode", "native_id", "attempt")
 
 
-def look(paths: RunPaths, record: RunRecord, survey: Survey, session: str) -> Seen:
-    """Everything of the run that may have to be published. Raises OSError where our own logs cannot be read."""
+def look(
+    paths: RunPaths,
+    record: RunRecord,
+    survey: Survey,
+    session: str,
+    put: Container[str] = frozenset(),
+) -> Seen:
+    """Everything of the run that may have to be published. Raises OSError where our own logs cannot be read.
+
+    `put`: keys that are known to be in the store.
+    """
     unreadable = tuple(f"not readable: {why}" for why in survey.unreadable)
     outside = [path for path in survey.state_files if not path.is_relative_to(paths.root)]
     return Seen(
@@ -26,11 +45,41 @@ def look(paths: RunPaths, record: RunRecord, survey: Survey, session: str) -> Se
         state=tuple(_state(paths, survey.state_files)),
         attempts=survey.attempts,
         sizes=_sizes(survey.attempts),
-        witness=read_lines(paths.finished).records,
+        witness=tuple(_witness(paths.finished, record.name, put)),
         settlement=read_lines(paths.settlement).records,
         over=frozenset(_over(paths, session)),
         complaints=(*unreadable, *(f"{path}: outside of the run's directory" for path in outside)),
     )
+
+
+def _witness(path: Path, run: str, put: Container[str]) -> Iterator[Mapping[str, object]]:
+    """The lines of the witness. Of one whose manifest is in the store the names are enough, of thousands a tenth."""
+    for line in lines_of(path):
+        key, number = line.get("episode"), line.get("attempt")
+        is_put = isinstance(number, int) and manifest_key(run, str(key), number) in put
+        yield (
+            line if not is_put or _has_withheld(line) else {name: line.get(name) for name in _NAMES}
+        )
+
+
+def _has_withheld(line: Mapping[str, object]) -> bool:
+    parts = line.get("parts")
+    found = parts if isinstance(parts, list) else []
+    return any(isinstance(part, dict) and part.get("withheld") for part in found)
+
+
+def glance(paths: RunPaths, record: RunRecord, survey: Survey, epoch: int) -> Sight:
+    """All that `look` reads, as stat shows it. An adapter gives the same survey while its files are the same."""
+    files = [*_own(paths), *_state(paths, survey.state_files)]
+    return record.generation, epoch, survey, tuple((file.name, file.ident) for file in files)
+
+
+def is_settled(sight: Sight, now: Now) -> bool:
+    """Whether no file of the glance is so young that it may have been written to unseen."""
+    files = sight[-1]
+    until_ns = int(now.wall.timestamp() * 1e9) - SETTLED_NS
+    assert isinstance(files, tuple)
+    return all(ident.mtime_ns < until_ns for _, ident in files)
 
 
 def _own(paths: RunPaths) -> Iterator[OnDisk]:

@@ -8,8 +8,8 @@ from spoteval.harness.contract import Survey
 from spoteval.run import RunRecord
 from spoteval_agents.publication_follower.counted import Counted
 from spoteval_agents.publication_follower.decide import chosen, plan
-from spoteval_agents.publication_follower.memory import Memory
-from spoteval_agents.publication_follower.observe import look
+from spoteval_agents.publication_follower.memory import Memory, Quiet
+from spoteval_agents.publication_follower.observe import glance, is_settled, look
 from spoteval_agents.publication_follower.sending import Target
 from spoteval_agents.publication_follower.slice import Slice, joined, left_episodes, work_off
 from spoteval_agents.publication_follower.work import (
@@ -23,6 +23,7 @@ from spoteval_agents.publication_follower.work import (
 )
 
 ROUNDS = 2
+_LOOKS = (Kind.REGULAR, Kind.SOON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +47,21 @@ def count_backlog(job: Job, memory: Memory) -> Outcome:
 def make_pass(job: Job, memory: Memory, clock: Callable[[], Now]) -> Outcome:
     """Publish what is new. Raises OSError where the run's own logs cannot be read; all else is in the outcome."""
     began, store = clock(), Counted(job.target.store)
+    sight = glance(job.target.paths, job.record, job.survey, job.target.epoch)
+    if memory.quiet is not None and memory.quiet.sight == sight and job.kind in _LOOKS:
+        return replace(memory.quiet.outcome, took_s=clock().mono_s - began.mono_s)
     job = replace(job, target=replace(job.target, store=store))
     done, todo, last = Slice(), Plan(()), Slice()
     for _ in range(ROUNDS):
         before = store.requests
+        sight = glance(job.target.paths, job.record, job.survey, job.target.epoch)
         todo, last = _round(job, memory, done)
         done = joined(done, last)
         if store.requests == before or done.cut or last.away:
             break
     memory.learn(done.read, frozenset(done.failed), clock())
     memory.hold(done.withheld, done.finished)
-    return Outcome(
+    outcome = Outcome(
         episodes=done.done.episodes,
         files=done.done.files,
         bytes=done.done.bytes,
@@ -72,6 +77,10 @@ def make_pass(job: Job, memory: Memory, clock: Callable[[], Now]) -> Outcome:
         cut=done.cut,
         took_s=clock().mono_s - began.mono_s,
     )
+    at_rest = store.requests == 0 and not (outcome.errors or outcome.cut or done.waiting)
+    is_quiet = at_rest and job.kind is Kind.REGULAR and is_settled(sight, began)
+    memory.quiet = Quiet(sight, outcome) if is_quiet else None
+    return outcome
 
 
 def _round(job: Job, memory: Memory, done: Slice) -> tuple[Plan, Slice]:
@@ -88,7 +97,8 @@ def _round(job: Job, memory: Memory, done: Slice) -> tuple[Plan, Slice]:
 
 
 def _seen(job: Job) -> Seen:
-    return look(job.target.paths, job.record, job.survey, job.session)
+    put = job.target.journal.put
+    return look(job.target.paths, job.record, job.survey, job.session, put)
 
 
 def _known(job: Job, memory: Memory, read: dict[str, Ident], withheld: dict[str, Held]) -> Known:

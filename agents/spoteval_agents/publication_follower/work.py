@@ -13,6 +13,13 @@ AttemptId = tuple[str, str]
 """Episode and native id: one begin of one episode."""
 
 
+Sight = tuple[object, ...]
+"""What a pass looked at; two equal ones mean that nothing was written in between, where no file in it is young."""
+
+SETTLED_NS = 2_000_000_000
+"""A file written less than this before it was read is read again: two writes may bear the same time."""
+
+
 class Kind(StrEnum):
     """Why a pass is made."""
 

@@ -3,7 +3,7 @@
 import errno
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,6 +69,18 @@ def read_last(path: Path, count: int) -> tuple[dict[str, object], ...]:
     return parse_lines(b"\n".join(lines[-count:])).records
 
 
+def lines_of(path: Path) -> Iterator[dict[str, object]]:
+    """The same records, one at a time in memory. Raises OSError where the file cannot be read."""
+    try:
+        with path.open("rb") as file:
+            for line in file:
+                record = _record(line.rstrip(b"\n"))
+                if record is not None:
+                    yield record
+    except FileNotFoundError:
+        return
+
+
 def parse_lines(data: bytes) -> Lines:
     """The records in the bytes of a log. Blank and zero-filled stretches are torn lines, not records."""
     records: list[dict[str, object]] = []
@@ -80,15 +92,19 @@ def parse_lines(data: bytes) -> Lines:
 
 
 def _take(line: bytes, number: int, records: list[dict[str, object]], torn: list[int]) -> None:
+    record = _record(line)
+    if record is None:
+        torn.append(number)
+    else:
+        records.append(record)
+
+
+def _record(line: bytes) -> dict[str, object] | None:
     try:
         record = json.loads(line)
     except ValueError:
-        torn.append(number)
-        return
-    if isinstance(record, dict):
-        records.append(record)
-    else:
-        torn.append(number)
+        return None
+    return record if isinstance(record, dict) else None
 
 
 def _write_whole(descriptor: int, data: bytes) -> None:

@@ -1,6 +1,9 @@
 """Names of objects in the store, and reversible safe names for what people and harnesses call things."""
 
+import re
 from urllib.parse import quote, unquote
+
+_PLAIN = re.compile(r"[A-Za-z0-9_=+@,~/-][A-Za-z0-9_.=+@,~/-]*")
 
 MANIFEST = "MANIFEST.json"
 BEGIN = "BEGIN.json"
@@ -11,6 +14,8 @@ def safe(name: str) -> str:
 
     Names of files that are no text (surrogates, as Python reads them) come back as they were, too.
     """
+    if _PLAIN.fullmatch(name):  # nearly every key of an episode, and a tenth of the time
+        return name.replace("/", "%2F")
     text = quote(name.encode("utf-8", "surrogateescape"), safe="-_.=+@,~") or "%"
     return "%2E" + text[1:] if text.startswith(".") else text
 
