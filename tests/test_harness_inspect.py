@@ -56,6 +56,21 @@ def test_a_log_is_flushed_a_fixed_number_of_times(
     assert option(argv, "--log-buffer") == count
 
 
+@pytest.mark.parametrize(
+    ("args", "count"),
+    [
+        (("--limit", "20"), "1"),
+        (("--limit", "500"), "50"),
+        (("--limit", "60", "--epochs", "2"), "12"),
+        (("--limit", "1-9"), "10000"),
+    ],
+)
+def test_a_limit_tells_the_number_too(tmp_path: Path, args: tuple[str, ...], count: str) -> None:
+    """Before the first header does; a range is not worked out."""
+    argv = Inspect().command(run_of("inspect", args=(*ARGS, *args)), tmp_path).argv
+    assert option(argv, "--log-buffer") == count
+
+
 def test_the_number_of_episodes_is_the_header_s(tmp_path: Path) -> None:
     """What the harness says of itself is better than what was expected."""
     inspect_work(tmp_path, ["killed"])

@@ -148,9 +148,26 @@ def test_other_episodes_than_at_the_first_start_are_refused(
     assert found.changed[0].startswith(said)
     with pytest.raises(Refused) as refused:
         refuse_changed(run_of("inspect", args=ARGS), found)
-    assert "(args: t.py --model m --limit 2): refused. `spoteval run new … --like demo`" in str(
-        refused.value
-    )
+    assert "(args: --limit 2): refused. `spoteval run new … --like demo`" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ((), ()),
+        (("--limit", "5"), ()),
+        (("--limit", "9"), ()),
+        (("--limit", "3"), ("intended episodes changed 5 -> 3 since the first start",)),
+        (("--epochs", "2"), ("intended episodes changed 5 -> 10 since the first start",)),
+        (("--limit", "1-3"), ()),
+    ],
+)
+def test_arguments_that_ask_for_others_are_seen_before_a_start(
+    tmp_path: Path, args: tuple[str, ...], said: tuple[str, ...]
+) -> None:
+    """A record that was edited: the five of the first header stay the five."""
+    inspect_work(tmp_path, ["killed"])
+    assert Inspect().survey(run_of("inspect", args=args), tmp_path).changed == said
 
 
 def test_samples_that_were_left_out_by_name_are_no_change(tmp_path: Path) -> None:

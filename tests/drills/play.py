@@ -38,6 +38,7 @@ directory = "{here}"
 executable = "{harness}"
 args = ["task.py", "--model", "openai-api/local/{model}", "-T", "n={n}"]
 concurrency = {slots}
+expected = {n}
 settlement = "fresh_budget"
 errors = "{errors}"
 [run.env]

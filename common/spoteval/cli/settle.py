@@ -19,12 +19,16 @@ from spoteval.control.settling import Settling, settle_run
 from spoteval.event import NEEDS_YOU, Event
 from spoteval.files import read_lines
 from spoteval.harness.contract import Survey
+from spoteval.harness.inspect_args import option
 from spoteval.machine.cgroup import members_here
 from spoteval.machine.session import this_session
 from spoteval.paths import RunPaths
 from spoteval.run import RunRecord
 from spoteval.settlement import DISCLOSED
 from spoteval.shape import Unreadable
+
+_CHOOSING = ("--limit", "--sample-id", "--epochs")
+"""Options of Inspect that choose episodes; no other harness's program is asked for these."""
 
 
 @click.command()
@@ -124,8 +128,9 @@ def refuse_while_it_works() -> None:
 def refuse_changed(run: RunRecord, survey: Survey) -> None:
     """Raise Refused where a start since the first began something else."""
     if survey.changed:
-        told = [a for a in run.plan.args if a.startswith(("--limit", "--sample-id", "--epochs"))]
-        args = f" (args: {' '.join(run.plan.args)})" if told else ""
+        named = ((name, option(run.plan.args, name)) for name in _CHOOSING)
+        told = [f"{name} {value}" for name, value in named if value is not None]
+        args = f" (args: {' '.join(told)})" if told else ""
         raise Refused(f"{survey.changed[0]}{args}: refused. `spoteval run new … --like {run.name}`")
 
 

@@ -146,6 +146,7 @@ directory = {_text(Path(__file__).parents[1] / "local")}
 executable = {_text(Path(sys.prefix) / "bin/inspect")}
 args = ["demo_task.py", "--model", "openai-api/local/{MODEL}", "-T", "n={EPISODES}"]
 concurrency = {SLOTS}
+expected = {EPISODES}
 settlement = "fresh_budget"
 
 [run.env]

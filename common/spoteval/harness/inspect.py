@@ -19,10 +19,10 @@ from spoteval.harness.inspect_repair import (
     set_aside,
 )
 from spoteval.harness.inspect_select import selection
-from spoteval.harness.inspect_survey import EvalSet, survey_of, tasks_of
+from spoteval.harness.inspect_survey import EvalSet, planned_change, survey_of, tasks_of
 from spoteval.harness.inspect_zip import signature_of
 from spoteval.harness.plans import stop_steps
-from spoteval.run import RunRecord
+from spoteval.run import RunPlan, RunRecord
 from spoteval.shape import Reading, Unreadable
 
 _FEW, _FLUSHES = 100, 10
@@ -99,33 +99,34 @@ class Inspect:
         home = work / "home"
         survey = self.survey(run, work)
         chosen = selection(self._eval_set(work), survey, closed)
-        episodes = plan.expected if survey.intended is None else len(survey.intended)
+        episodes = _expected(plan) if survey.intended is None else len(survey.intended)
         return Command(
             argv=(plan.executable or "inspect", *_arguments(run, work, chosen, episodes)),
             env={"HOME": str(home), **plan.env, "XDG_DATA_HOME": str(home / ".local/share")},
             cwd=Path(plan.directory),
         )
 
-    def survey(self, run: RunRecord, work: Path) -> Survey:  # noqa: ARG002
+    def survey(self, run: RunRecord, work: Path) -> Survey:
         """Logs and buffers, merged. What did not change since the last call is not read again."""
-        logs = work / "logs"
-        seen = _signatures(work)
-        if seen is None or self._last is None or self._last[0] != seen:
-            survey = survey_of(self._eval_set(work))
-            known = self._logs(logs)
-            wrong = [
-                item.why for item in (*known.values(), *self._rows) if isinstance(item, Unreadable)
-            ]
-            wrong += [
-                f"{path}: {why}"
-                for path, why in _not_ours(known, logs)
-                if isinstance(known[path], Log)
-            ]
-            self._last = (
-                seen,
-                replace(survey, unreadable=tuple(wrong), state_files=_state_files(logs)),
-            )
+        seen = (_signatures(work), run.plan.args)
+        if seen[0] is None or self._last is None or self._last[0] != seen:
+            self._last = seen, self._read(run, work)
         return self._last[1]
+
+    def _read(self, run: RunRecord, work: Path) -> Survey:
+        logs, found = work / "logs", self._eval_set(work)
+        survey, known = survey_of(found), self._logs(logs)
+        change = planned_change(found, run.plan.args)
+        wrong = [i.why for i in (*known.values(), *self._rows) if isinstance(i, Unreadable)]
+        wrong += [
+            f"{path}: {why}" for path, why in _not_ours(known, logs) if isinstance(known[path], Log)
+        ]
+        return replace(
+            survey,
+            changed=(*survey.changed, *(() if change is None else (change,))),
+            unreadable=tuple(wrong),
+            state_files=_state_files(logs),
+        )
 
     def salvage(self, run: RunRecord, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
         """The buffers: they hold the events of the samples that were running."""
@@ -179,6 +180,15 @@ def _arguments(
     yield from ("--no-retry-immediate", "--retry-attempts", "1")
     if run.plan.errors == "retry-1":
         yield "--retry-on-error=1"
+
+
+def _expected(plan: RunPlan) -> int | None:
+    """How many episodes there will be, as far as the plan tells before the first header does."""
+    limit = option(plan.args, "--limit")
+    if plan.expected is not None or limit is None or not limit.isdigit():
+        return plan.expected
+    epochs = option(plan.args, "--epochs") or "1"
+    return int(limit) * (int(epochs) if epochs.isdigit() else 1)
 
 
 def _log_buffer(episodes: int | None) -> int:

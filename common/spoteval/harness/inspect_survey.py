@@ -2,12 +2,13 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from spoteval.episode import Attempt, Outcome
 from spoteval.harness.contract import Survey
+from spoteval.harness.inspect_args import option
 from spoteval.harness.inspect_buffer import Buffer
 from spoteval.harness.inspect_log import Log, sample_attempt
 from spoteval.harness.inspect_spec import changes
@@ -177,6 +178,28 @@ def _changed(found: EvalSet) -> Iterator[str]:
         counts = _other_episodes(begun, log)
         if counts is not None:
             yield f"intended episodes changed {counts} since the first start ({log.path.name})"
+
+
+def planned_change(found: EvalSet, args: Sequence[str]) -> str | None:
+    """What `--limit` and `--epochs` among the arguments ask for, where the first start had another number.
+
+    Seen before anything starts; a range, and what no argument tells, only in the header of a later log.
+    """
+    limit, epochs = option(args, "--limit"), option(args, "--epochs")
+    first = [log for log in found.first().values() if not log.spec.by_id]
+    known = sum(len(log.episodes) for log in first)
+    wanted = sum(_planned(log, limit, epochs) for log in first)
+    if wanted == known:
+        return None
+    return f"intended episodes changed {known} -> {wanted} since the first start"
+
+
+def _planned(log: Log, limit: str | None, epochs: str | None) -> int:
+    per_epoch = len({sample for sample, _ in log.episodes})
+    times = len(log.episodes) // max(1, per_epoch)
+    if limit is not None and limit.isdigit():
+        per_epoch = min(int(limit), log.spec.dataset_samples)
+    return per_epoch * (int(epochs) if epochs is not None and epochs.isdigit() else times)
 
 
 def _other_episodes(begun: Log, log: Log) -> str | None:
