@@ -411,3 +411,12 @@ def test_the_same_words_count_once() -> None:
     """Since they were first said."""
     found = open_needs([_need(5, "a", "x"), _need(9, "a", "x"), _need(9, "a", "y")], None)
     assert [(need.since.second, need.text) for need in found] == [(5, "x"), (9, "y")]
+
+
+def test_what_was_cut_for_good_is_not_to_go() -> None:
+    """Under the settlement "none" it is neither finished nor waited for."""
+    known = _progress()
+    cut = tuple(replace(item, key=f"e/{300 + at}", final=True) for at, item in enumerate(known.cut))
+    status = replace(STATUS, progress=replace(known, cut=cut))
+    assert status.closed == 80
+    assert "212 finished · 16 in flight · 80 cut for good · 192 to go" in "\n".join(screen(status))

@@ -39,7 +39,10 @@ def with_run(
 def _eta(known: Status, events: Iterable[Event]) -> Reading[Eta] | None:
     """None where there is nothing to wait for. What is old, or held, tells nothing of when."""
     finished, intended = known.finished, known.intended
-    if known.over or finished is None or intended is None or finished >= intended:
+    if known.over or finished is None or intended is None:
+        return None
+    left = intended - finished - known.closed
+    if left <= 0:
         return None
     if known.guest.stale or known.restarter.stale:
         return Unreadable("the facts are stale")
@@ -48,7 +51,7 @@ def _eta(known: Status, events: Iterable[Event]) -> Reading[Eta] | None:
     began = _began(events)
     if began is None:
         return Unreadable("no episode has begun")
-    return eta(finished, intended - finished, pace(known.pieces, began), known.at)
+    return eta(finished, left, pace(known.pieces, began), known.at)
 
 
 def _began(events: Iterable[Event]) -> datetime | None:

@@ -72,6 +72,12 @@ class Status:
         return len(self.progress.finished_keys) if self.progress else None
 
     @property
+    def closed(self) -> int:
+        """Episodes that were cut, are not run again, and did not end."""
+        known = self.progress
+        return len(known.closed_keys - known.finished_keys) if known else 0
+
+    @property
     def intended(self) -> int | None:
         """Intended episodes; None before the first start froze them."""
         frozen = self.progress.intended if self.progress else None

@@ -76,7 +76,10 @@ def _episodes(status: Status) -> list[str]:
         words.append(f"{status.in_flight} in flight{_when(status)}")
     if intended is None:
         return [line("episodes", " · ".join([*words, "how many are intended is not known yet"]))]
-    words.append(f"{max(0, intended - finished - (status.in_flight or 0))} to go")
+    if status.closed:
+        words.append(f"{status.closed} cut for good")
+    left = intended - finished - status.closed - (status.in_flight or 0)
+    words.append(f"{max(0, left)} to go")
     share = f"{100 * finished / intended:.0f} % of {intended}" if intended else "of 0"
     first = right(line("episodes", " · ".join(words)), share, WIDTH)
     second = INDENT + bar(finished, status.in_flight or 0, intended)
