@@ -72,6 +72,7 @@ def publish(hosts: Hosts, age_s: float = 5.0) -> None:
         "in_flight": 2,
         "intended": 4,
         "stage": "first-episode",
+        "withheld": 1,
         "at": stamp(read_now().wall - timedelta(seconds=age_s)),
     }
     hosts.store.put(heartbeat_key("q3", "s1", 1), encoded(beat))
@@ -125,7 +126,7 @@ def test_on_the_restarter_host_from_its_files_and_the_store(hosts: Hosts) -> Non
     assert found["spent"]["starts"] == 1
     assert found["spent"]["low"] == pytest.approx(31 / 60 * 6.0, abs=0.02)
     assert found["spent"]["high"] == pytest.approx(33 / 60 * 6.0, abs=0.02)
-    assert found["published"]["withheld"] is None
+    assert found["published"]["withheld"] == 1
     assert found["published"]["last_pass_s"] == pytest.approx(5.0, abs=3.0)
     assert found["done"]["unknown"] == "not before 10 episodes are finished"
     assert [piece["cell"] for piece in found["night"]] == ["·", "!", "·", "▒", "█"]
@@ -190,7 +191,7 @@ def test_on_a_laptop_from_the_store_alone(hosts: Hosts) -> None:
     lines = _plain(hosts.laptop("status").lines)
     assert lines[0].startswith("q3 exploratory gpu-1 state not seen ")
     assert lines[3] == "episodes 1 finished · 2 in flight · 1 to go 25 % of 4"
-    assert "published 0 of 1 · last pass 5 s ago · withheld not measured yet" in lines
+    assert "published 0 of 1 · last pass 5 s ago · withheld 1" in lines
     assert hosts.laptop("status", "q4").err.startswith('status: "q4": no such run in file://')
 
 

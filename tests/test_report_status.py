@@ -75,6 +75,7 @@ STATUS = Status(
     in_flight=16,
     eta=Eta(NOW + timedelta(hours=19.8), NOW + timedelta(hours=34.8)),
     published=212,
+    withheld=0,
     passed_s=38.0,
     preemptions=5,
     capacity_failures=1,
@@ -109,7 +110,7 @@ swe-lite-q3  exploratory  gpu-1  RUNNING 1 h 25 min         Wed 02 Dec 07:12 UTC
   night      ████████████×···▒▒▒█████████████████
              20    22    00     02    04     06   █ work  ▒ restart  · off
   restarts   5 · median 24 min, of it server start 14 · 1 capacity failure
-  published  212 of 212 · last pass 38 s ago · withheld not measured yet
+  published  212 of 212 · last pass 38 s ago · withheld 0
   spent      219–226 of 600 USD · 1.03–1.07 per episode · now 11.60 USD/h
   holds      restarter none · guest none · keep-alive none · kill switch none
   rules      failed starts 0 of 45 min · before healthy 0 of 2 · spend 38 %

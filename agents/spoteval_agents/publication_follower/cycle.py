@@ -171,7 +171,7 @@ def _beat(world: World, memory: Memory, disk: DurablePaths, job: Job) -> None:
     """A heartbeat is no part of the pass, nor is the fact that enough is finished; what fails is due at once."""
     heart = memory.heart(disk, world.config.instance, world.session)
     beat = memory.quiet.beat if memory.quiet is not None else None
-    beat = beat or beat_of(job.target.paths, job.survey, world.session)
+    beat = beat or beat_of(job.target.paths, job.survey, world.session, len(memory.held))
     if memory.quiet is not None:
         memory.quiet.beat = beat
     boot = recorded_boot(disk)

@@ -38,14 +38,15 @@ class Beat:
     in_flight: int
     intended: int | None
     stage: str
+    withheld: int = 0
 
     @property
-    def changing(self) -> tuple[str, int, int, str]:
+    def changing(self) -> tuple[str, int, int, str, int]:
         """What makes a new heartbeat due at once."""
-        return self.run, self.finished, self.in_flight, self.stage
+        return self.run, self.finished, self.in_flight, self.stage, self.withheld
 
 
-def beat_of(paths: RunPaths, survey: Survey, session: str) -> Beat:
+def beat_of(paths: RunPaths, survey: Survey, session: str, withheld: int = 0) -> Beat:
     """What the run's files say now. Raises OSError."""
     finished = {str(line.get("episode")) for line in lines_of(paths.finished)}
     settled = {str(line.get("native_id")) for line in read_lines(paths.settlement).records}
@@ -57,6 +58,7 @@ def beat_of(paths: RunPaths, survey: Survey, session: str) -> Beat:
         in_flight=len(running),
         intended=len(intended) if isinstance(intended, tuple) else None,
         stage=stage_of(read_lines(paths.events).records, session),
+        withheld=withheld,
     )
 
 
@@ -91,6 +93,7 @@ class Heart:
             "in_flight": beat.in_flight,
             "intended": beat.intended,
             "stage": beat.stage,
+            "withheld": beat.withheld,
             "at": stamp(now.wall),
         }
         while self._put(store, beat.run, encoded(body)) is Put.EXISTS:

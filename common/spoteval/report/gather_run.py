@@ -28,6 +28,7 @@ def with_run(
         progress=run.progress if isinstance(run.progress, Progress) else None,
         in_flight=run.in_flight,
         published=run.published,
+        withheld=run.withheld,
     )
     known = replace(known, eta=_eta(known, run.events))
     finished, published = known.finished, known.published

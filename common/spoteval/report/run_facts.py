@@ -32,6 +32,8 @@ class RunFacts:
     over: bool = False
     in_flight: int | None = None
     published: int | None = None
+    withheld: int | None = None
+    """Files and episodes that hold a secret, as the guest told it last."""
     sign: datetime | None = None
     """The guest's last sign of life that reached the store, and the stage that it told."""
     stage: str | None = None
@@ -68,6 +70,7 @@ def from_store(store: Store, run: str) -> RunFacts:
         over="end.json" in found.whole,
         in_flight=_count(beat, "in_flight"),
         published=len({item.episode for item in found.attempts if item.manifest is not None}),
+        withheld=_count(beat, "withheld"),
         sign=_sign(beat),
         stage=_stage(beat),
     )
@@ -75,7 +78,13 @@ def from_store(store: Store, run: str) -> RunFacts:
 
 def with_store(own: RunFacts, stored: RunFacts) -> RunFacts:
     """What the disk knows, with what only the store can tell."""
-    return replace(own, published=stored.published, in_flight=stored.in_flight, sign=stored.sign)
+    return replace(
+        own,
+        published=stored.published,
+        withheld=stored.withheld,
+        in_flight=stored.in_flight,
+        sign=stored.sign,
+    )
 
 
 def _texts(store: Store, run: str, found: Layout) -> dict[str, bytes]:

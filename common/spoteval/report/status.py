@@ -54,6 +54,7 @@ class Status:
     in_flight: int | None = None
     eta: Reading[Eta] | None = None
     published: int | None = None
+    withheld: int | None = None
     passed_s: float | None = None
     """Seconds since the follower's last pass that left a trace."""
     preemptions: int | None = None
@@ -126,7 +127,7 @@ class Status:
             "published": {
                 "episodes": self.published,
                 "last_pass_s": _rounded(self.passed_s),
-                "withheld": None,
+                "withheld": self.withheld,
             },
             "spent": _spend(self.spend),
             "holds": self.holds.record(),

@@ -16,7 +16,6 @@ from spoteval.shape import Unreadable
 
 _NIGHT, _NIGHT_S = 36, 12 * 3600.0
 _LEGEND = "█ work  ▒ restart  · off"
-NOT_MEASURED = "not measured yet"
 
 
 def night(status: Status) -> list[str]:
@@ -57,14 +56,14 @@ def _of_it(total: str, server_s: float | None) -> str:
 
 
 def published(status: Status) -> list[str]:
-    """What is in the store, and when it was last looked after. Secrets are not looked for in this version."""
+    """What is in the store, when it was last looked after, and what holds a secret."""
     if status.published is None or status.finished is None:
         return []
     passed = "not seen" if status.passed_s is None else f"{duration(status.passed_s)} ago"
     words = [
         f"{status.published} of {status.finished}",
         f"last pass {passed}",
-        f"withheld {NOT_MEASURED}",
+        f"withheld {'unknown' if status.withheld is None else status.withheld}",
     ]
     return [line("published", " · ".join(words))]
 
