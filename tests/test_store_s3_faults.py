@@ -1,7 +1,9 @@
 """What the store in a bucket makes of a service that is slow, busy, or not what it says: moto behind a proxy."""
 
 import hashlib
+import json
 import logging
+import sys
 import threading
 from base64 import b64encode
 from collections.abc import Callable, Iterator
@@ -401,6 +403,51 @@ def test_a_replaced_key_is_read_without_a_restart(bench: Bench) -> None:
     with pytest.raises(StoreError):
         store.put("a", b"x")
     assert store.put("a", b"x") is Put.CREATED
+
+
+def test_the_identity_of_the_machine_is_used_and_nothing_is_loaded_for_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Without a key of its own: what the metadata service gives, with its token."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    role = {
+        "Code": "Success",
+        "AccessKeyId": "ASIAROLE",
+        "SecretAccessKey": "x",
+        "Token": "tok-1",
+        "Expiration": "2099-01-01T00:00:00Z",
+    }
+    body = json.dumps(role).replace("{", "{{").replace("}", "}}")
+    with proxy_to("http://127.0.0.1:1") as metadata:
+        metadata.faults += [Fault(200, body=text) for text in ("session", "role", body)]
+        monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", metadata.endpoint)
+        monkeypatch.delenv("AWS_EC2_METADATA_DISABLED", raising=False)
+        store = S3Store(bench.service.url(bench.below), S3Place(bench.proxy.endpoint, "eu-north1"))
+        loaded = set(sys.modules)
+        bench.proxy.always = Fault(200, headers={"ETag": "e"}, body="")
+        assert store.put("a", b"x") is Put.CREATED
+    headers = bench.proxy.seen[0][2]
+    assert "Credential=ASIAROLE/" in headers["Authorization"]
+    assert headers["X-Amz-Security-Token"] == "tok-1"
+    assert sorted(set(sys.modules) - loaded) == []
+
+
+def test_a_machine_without_any_identity_says_so(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """And what to do; nothing is asked of the service."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    store = S3Store(bench.service.url(bench.below), S3Place(bench.proxy.endpoint, "eu-north1"))
+    with pytest.raises(StoreError, match=r"put: no key: set \[store\] credential, or give this"):
+        store.put("a", b"x")
+    assert bench.proxy.seen == []
 
 
 def test_no_text_and_no_log_has_a_secret(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
