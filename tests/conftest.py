@@ -7,7 +7,9 @@ import pytest
 
 from crash_points import CrashPoints
 from guard import Guard, install
+from s3_fixtures import moto_service, seaweed_service
 
+__all__ = ["moto_service", "seaweed_service"]  # fixtures of every test file
 GUARD = Guard()
 install(GUARD)
 

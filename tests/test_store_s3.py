@@ -5,13 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from s3_fixtures import moto_service
 from s3_server import Service
 from spoteval.store.contract import Put, Store, Stored
 from spoteval.store.s3 import S3Store
 from store_contract import StoreContract
 
-__all__ = ["moto_service"]
 pytestmark = pytest.mark.runs("a real service on loopback, started once for all of them")
 
 

@@ -25,7 +25,6 @@ from fault_proxy import (
     Proxy,
     proxy_to,
 )
-from s3_fixtures import moto_service
 from s3_server import Service, free_port
 from spoteval.clock import read_now
 from spoteval.control.holds import place
@@ -36,7 +35,6 @@ from spoteval.store.place import S3Place
 from spoteval.store.s3 import CALL_S, S3Store
 from spoteval.store.s3_patience import Patience
 
-__all__ = ["moto_service"]
 pytestmark = pytest.mark.runs("a real service on loopback, started once for all of them")
 
 

@@ -5,12 +5,10 @@ from pathlib import Path
 import pytest
 
 from cli_hosts import Hosts
-from s3_fixtures import moto_service
 from s3_hosts import laptop, s3_hosts
 from s3_rights import Rights
 from s3_server import Service
 
-__all__ = ["moto_service"]
 pytestmark = pytest.mark.runs("a real service on loopback, started once for all of them")
 
 

@@ -9,7 +9,6 @@ import botocore.auth
 import pytest
 
 from fault_proxy import Fault, proxy_to
-from s3_fixtures import seaweed_service
 from s3_rights import Rights
 from s3_server import Service
 from spoteval.clock import Now, read_now
@@ -18,7 +17,6 @@ from spoteval.store.s3 import S3Store
 from store_contract import StoreContract
 from test_store_s3 import Split
 
-__all__ = ["seaweed_service"]
 pytestmark = pytest.mark.runs("a real service on loopback, started once for all of them")
 
 
