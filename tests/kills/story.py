@@ -95,7 +95,7 @@ STORIES: Mapping[str, Callable[[Path, Injected], Played]] = {
 
 
 def _played(box: Box, more: str, story: Callable[[], None], kill: Injected) -> Played:
-    box.lay(WINDOW_S, more, {})
+    box.lay(WINDOW_S, more, {}, every="2s")
     inject = box.root / "inject"
     inject.mkdir()
     shutil.copy(HERE / "sitecustomize.py", inject)
