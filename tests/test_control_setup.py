@@ -110,6 +110,13 @@ def test_a_credential_that_is_absent_keeps_no_unit_from_starting(tmp_path: Path)
     assert "spoteval-idle-guard.service" not in found
 
 
+def test_the_mount_is_named_as_units_are_named(tmp_path: Path) -> None:
+    """With single backslashes: systemd keeps them as they are in lists of units."""
+    config = guest(tmp_path).config
+    odd = replace(config, disk=replace(config.disk, path=Path("/srv/my-disk")))
+    assert "After=srv-my\\x2ddisk.mount\n" in dropins(odd, Path("/c"), [])[RUN]
+
+
 def test_the_usual_mount_point_needs_no_drop_in(tmp_path: Path) -> None:
     """The units name it themselves."""
     config = guest(tmp_path).config

@@ -74,15 +74,10 @@ def _text(config: GuestConfig, unit: str, names: list[str], credentials: Path) -
         service.insert(0, f"User={user}")
     parts = []
     if unit in _ON_DISK and mount != _DEFAULT_MOUNT:
-        parts.append(f"[Unit]\nAfter={_unescaped(mount)}\n")
+        parts.append(f"[Unit]\nAfter={mount}\n")
     if service:
         parts.append("[Service]\n" + "".join(f"{line}\n" for line in service))
     return "\n".join(parts)
-
-
-def _unescaped(name: str) -> str:
-    """A backslash in a unit file stands for itself only when doubled; a percent sign would be a specifier."""
-    return name.replace("\\", "\\\\").replace("%", "%%")
 
 
 def _escape(char: str) -> str:
