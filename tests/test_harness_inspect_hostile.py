@@ -258,3 +258,36 @@ def test_options_among_arguments(
     """Both spellings, the last one counts."""
     assert option(args, "--limit") == value
     assert without(args, "--limit") == rest
+
+
+def test_the_first_log_stays_it_however_the_times_lie(tmp_path: Path) -> None:
+    """The furthest log is made the newest before a start; a resume that left samples out is not what was intended."""
+    logs = inspect_work(tmp_path, ["killed"])
+    change = with_ids(["item-003"], sample_id=["item-003"])
+    remade(RECORDED / "killed.eval", logs / "later.eval", change)
+    written(logs / "later.eval", -5)
+    found = survey(tmp_path)
+    assert len(found.intended or ()) == 5
+    assert all("5 -> 1" in line for line in found.changed)
+
+
+def test_a_role_may_be_served_elsewhere(tmp_path: Path) -> None:
+    """Its address is no part of what is measured; the model is."""
+    logs = inspect_work(tmp_path, ["killed"])
+    for minute, (name, url, model) in enumerate(
+        [("killed", "http://a", "m"), ("second", "http://b", "m"), ("third", "http://b", "n")]
+    ):
+        roles = {"grader": [{"model": model, "base_url": url}]}
+
+        def change(member: str, data: bytes, roles: Any = roles) -> bytes:
+            if member != "_journal/start.json":
+                return data
+            header = json.loads(data)
+            header["eval"]["model_roles"] = roles
+            return json.dumps(header).encode()
+
+        remade(RECORDED / "killed.eval", logs / f"{name}.eval", change)
+        written(logs / f"{name}.eval", minute)
+    (line,) = survey(tmp_path).changed
+    assert line.startswith("model roles changed")
+    assert "third.eval" in line

@@ -26,7 +26,7 @@ def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
     scratch = Path(tempfile.mkdtemp(prefix="spoteval-large-", dir=options.scratch))
     try:
-        found: dict[str, object] = {"samples": options.samples}
+        found: dict[str, object] = {}
         log = options.log
         if log is None:
             found |= written(scratch / "work", options.samples)

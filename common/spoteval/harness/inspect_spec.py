@@ -25,6 +25,8 @@ class Spec:
     """In the whole dataset, whatever of it was to run."""
     by_id: bool
     """Only samples that `--sample-id` named were to run."""
+    created: str = ""
+    """When the log was begun, as Inspect writes it."""
 
 
 def spec_of(header: Mapping[str, Any]) -> Spec:
@@ -36,6 +38,7 @@ def spec_of(header: Mapping[str, Any]) -> Spec:
         settings={name: _text(value) for name, value in _settings(header, spec, config).items()},
         dataset_samples=int(spec["dataset"].get("samples") or 0),
         by_id=bool(config.get("sample_id")),
+        created=str(spec.get("created") or ""),
     )
 
 
@@ -56,7 +59,7 @@ def _settings(
     return {
         "model": spec.get("model"),
         "model args": spec.get("model_args"),
-        "model roles": spec.get("model_roles"),
+        "model roles": _without_urls(spec.get("model_roles")),
         "generate config": _generate(spec.get("model_generate_config"), plan.get("config")),
         "task args": spec.get("task_args_passed", spec.get("task_args")),
         "task version": spec.get("task_version"),
@@ -65,6 +68,13 @@ def _settings(
         "epochs": config.get("epochs") or 1,
         **{name: value for name, value in limits.items() if value is not None},
     }
+
+
+def _without_urls(value: object) -> object:
+    """The address of a role's server may be another one after each boot."""
+    if isinstance(value, dict):
+        return {name: _without_urls(one) for name, one in value.items() if name != "base_url"}
+    return [_without_urls(one) for one in value] if isinstance(value, list) else value
 
 
 def _generate(*configs: Mapping[str, Any] | None) -> dict[str, Any]:

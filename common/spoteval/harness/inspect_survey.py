@@ -36,12 +36,24 @@ class EvalSet:
         return f"{task}~{task_id[:8]}" if shared else task
 
     def first(self) -> dict[str, Log]:
-        """The log with which each task began."""
-        return {log.task_id: log for log in reversed(self.whole)}
+        """The log with which each task began, whichever was written to last.
+
+        One whose samples were named is a resume that left some out, where there is another.
+        """
+        found: dict[str, Log] = {}
+        for log in self.whole:
+            known = found.setdefault(log.task_id, log)
+            if _began(log) < _began(known):
+                found[log.task_id] = log
+        return found
 
     def latest(self) -> dict[str, Log]:
         """The log in which each task goes on: the one written last."""
         return {log.task_id: log for log in self.whole}
+
+
+def _began(log: Log) -> tuple[bool, str]:
+    return log.spec.by_id, log.spec.created
 
 
 def tasks_of(eval_set_json: bytes) -> tuple[tuple[str, str], ...]:
