@@ -40,6 +40,7 @@ class AfterStep:
     blurred: set[int] = field(default_factory=set)
     placed_now: set[str] = field(default_factory=set)  # by the cycle itself: its look was before
     serving: str = ""
+    taken_over: bool = False  # from another, whose start may be open: a window passes first
     releases: int = 0
 
     def anew(self) -> None:
@@ -73,6 +74,7 @@ class AfterStep:
             return
         if self.serving != step.host.name:
             self.serving = step.host.name
+            self.taken_over = len(self.truth.people.owners) > 1
             self.anew()
         if step.host.confused_s == self.truth.now_s:
             self.blurred.add(self.truth.cloud.boot)
@@ -126,6 +128,7 @@ class AfterStep:
 
     def _start_comes(self, step: Stepped) -> None:
         """I11: stopped and free is started in time, windows and backoff included."""
+        self.taken_over = self.taken_over and not step.started
         undone = any(not item.placed for item in step.host.book.state.holds)
         if (
             step.started or not self.truth.free or undone
@@ -150,7 +153,8 @@ class AfterStep:
         poll, people, state = self.truth.poll, self.truth.people, host.book.state
         if state.counts.rated:
             return self._at_last_s() + 5 * rested_s(state.counts.rated, poll.every_s)
-        if state.ask is not None or state.failures or state.refusal is not None:
+        waits = state.ask is not None or state.failures > 0 or state.refusal is not None
+        if waits or self.taken_over:
             return self._at_last_s()
         on_time_s = poll.every_s + poll.grace_s + 2 * poll.in_motion_s
         by_people = people.changed_s >= self.truth.cloud.began_s - 1.0

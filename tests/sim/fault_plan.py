@@ -23,11 +23,11 @@ PROBABILITIES: Mapping[str, float] = {
     "store-away": 0.014,
     "put-lost": 0.15,
     # the host and its clock
-    "clock-jump": 0.005,
-    "unsynced": 0.011,
+    "clock-jump": 0.009,
+    "unsynced": 0.014,
     "crash-before": 0.02,
     "crash-after": 0.03,
-    "power-cut": 0.015,
+    "power-cut": 0.012,
     "slow-disk": 0.01,
     # people
     "touch": 0.001,

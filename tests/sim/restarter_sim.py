@@ -29,7 +29,7 @@ from spoteval.settings.money import Money
 
 RARE = frozenset([2, 4, 5, 6, 10, 11, 12, 14, 16, 17])
 """Rows that few cycles reach: faults strike more often around them, or they would never meet."""
-BOOST = 7.0
+BOOST, RARE_BOOST = 7.0, 10.0
 SILENT_S = 2700.0
 SPOILING = ("timeout", "slow", "lie", "no-price", "hold-at-price", "slow-disk")
 """Faults after which a start or stop may rightly come a poll later."""
@@ -92,7 +92,7 @@ class Sim:
         word = decision.word if decision is not None else "crash"
         self.trace.append((self.seconds, host.name, word))
         self._count(host, asked=started or stopped)
-        self._heard(host, decision, started=started)
+        self._heard(host, started=started)
         self._judge(host, decision, started=started)
         dies = "power-cut" in self.faults or "unsynced" in self.faults
         alive = decision is not None and not dies
@@ -106,7 +106,9 @@ class Sim:
         world = (self.cloud.state, self.cloud.began_s, people.touched, len(people.placed))
         changed = self.cloud.spell is not None or world != self._last_seen[host.name]
         self._last_seen[host.name] = world
-        return BOOST if changed or self.rows.last in RARE or self._rare_soon() else 1.0
+        if self._rare_soon():
+            return RARE_BOOST
+        return BOOST if changed or self.rows.last in RARE else 1.0
 
     def _rare_soon(self) -> bool:
         """Whether a row that few cycles reach is due in these looks, or was just now: it must come all the same."""
@@ -132,7 +134,8 @@ class Sim:
         if (share := faults.kinds.get("clock-jump")) is not None:
             host.clock.jump(JUMP_S if share < 0.5 else -JUMP_S, 60.0 + 3600.0 * share)
         if (share := faults.kinds.get("unsynced")) is not None:
-            host.clock.jump(-3600.0 * share, 60.0 + 1800.0 * share)
+            for_s = 60.0 + 2000.0 * share if share < 0.8 else 9000.0 + 54_000.0 * (share - 0.8)
+            host.clock.jump(-3600.0 * share, for_s)
         if "dear" in faults:
             self.dear_until_s = seconds + faults.within("dear", 30.0, 900.0)
         for one in self.hosts:
@@ -147,11 +150,11 @@ class Sim:
         if self.scene.two:
             figures.cells[row, "two"] += 1
 
-    def _heard(self, host: VirtualHost, decision: Decision | None, *, started: bool) -> None:
+    def _heard(self, host: VirtualHost, *, started: bool) -> None:
         asked = self.truth.asked
         if asked is None:
             return
-        if started and decision is not None:
+        if started:  # what was refused is not open, whether who asked lived to hear it or not
             asked.reply = host.provider.reply
         elif not started and self.cloud.state not in ("STARTING", "RUNNING"):
             asked.polls += 1

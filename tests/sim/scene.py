@@ -59,7 +59,7 @@ class Scene:
     @property
     def idle(self) -> bool:
         """Whether guests never switch themselves off: both enders are dead, and lives are long enough to tell."""
-        return self.seed % 8 in (2, 3, 6)
+        return self.seed % 8 in (2, 3, 6, 7)
 
     @property
     def weather(self) -> SimWeather:

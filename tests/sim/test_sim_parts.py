@@ -9,7 +9,8 @@ import pytest
 from sim.fault_plan import PROBABILITIES, FaultPlan
 from sim.figures import COLUMNS, Figures
 from sim.rows_seen import rows_there
-from sim.scene import MEDIAN_S, SHAPES
+from sim.scene import MEDIAN_S, SHAPES, Scene, scene_of
+from sim.shrink import Failed, shrunk
 from sim.truth import LATE_S
 from sim.virtual_clock import VirtualClock
 from sim.virtual_store import Shelf, VirtualStore
@@ -68,6 +69,23 @@ def test_lives_have_their_median(shape: float) -> None:
     assert max(SHAPES) == 0.8
 
 
+def test_every_limit_of_the_grant_is_set() -> None:
+    """In every scene, and each of them is the tight one in some."""
+    grants = [scene_of(seed).grant for seed in range(200)]
+    assert all(
+        None not in (grant.spend, grant.starts, grant.price_cap, grant.until) for grant in grants
+    )
+    assert all(grant.types and grant.regions and grant.failed_starts_s for grant in grants)
+    assert min(grant.starts or 0 for grant in grants) == 6
+    assert {scene_of(seed).two for seed in range(13)} == {True, False}
+
+
+def test_no_life_outlasts_the_providers_limit() -> None:
+    """However long the tail of its distribution."""
+    weather = SimWeather(0.3, MEDIAN_S, longest_s=10_800.0)
+    assert max(weather.life_s(3, life) for life in range(1, 200)) == 10_800.0
+
+
 def test_a_fault_left_out_leaves_all_others() -> None:
     """The draws of a cycle do not depend on what struck."""
     plan = FaultPlan(5)
@@ -84,6 +102,53 @@ def test_every_fault_of_the_table_can_strike() -> None:
     """A column that nothing fills would be an empty promise."""
     assert set(COLUMNS) - {"two"} <= set(PROBABILITIES)
     assert rows_there() == tuple(range(1, 19))
+
+
+NEEDED = ((3, "slow"), (5, "lie"))
+
+
+def failed(scene: Scene, what: str = "two are open") -> Failed:
+    """A history that broke I2, with the faults that it was left."""
+    return Failed(scene, "I2", what, 60.0, 7, tuple(sorted(scene.only or ())), ())
+
+
+def whole() -> Failed:
+    """Forty faults, of which two are needed."""
+    faults = {(cycle, kind) for cycle in range(10) for kind in ("slow", "lie", "timeout", "touch")}
+    return failed(Scene(1, only=frozenset(faults)))
+
+
+def test_a_failure_is_shrunk_to_what_it_takes() -> None:
+    """In fewer replays than it has faults, and with the command that shows it again."""
+    found = shrunk(whole(), lambda scene: failed(scene) if set(NEEDED) <= scene.only else None)  # type: ignore[operator]
+    assert found.faults == NEEDED
+    assert 0 < found.replays < 40
+    assert found.text().endswith("--seed 1 --rough 1 --no-two --only '3:slow,5:lie'")
+
+
+def test_shrinking_ends_in_time() -> None:
+    """Without time nothing is replayed, and the seed alone is the command."""
+    found = shrunk(whole(), failed, within_s=0.0)
+    assert (len(found.faults), found.replays) == (40, 0)
+    assert found.text().endswith("--seed 1 --rough 1 --no-two")
+    assert shrunk(whole(), failed, replays=3).replays == 3
+
+
+def test_another_failure_is_none_of_this_kind() -> None:
+    """Which hold or second it was makes no difference; another sentence does."""
+    other = shrunk(whole(), lambda scene: failed(scene, "a circle"), replays=20)
+    assert len(other.faults) == 40
+    scene = Scene(1)
+    times = (failed(scene, f"free for {seconds} s: stop-20261201T1{seconds}") for seconds in (1, 2))
+    assert len({item.kind for item in times}) == 1
+
+
+def test_a_start_too_many_and_one_too_few_are_counted() -> None:
+    """By the number of the rule; the others count for neither."""
+    figures = Figures()
+    for number in ("I2", "I11", "I11", "I7"):
+        figures.failed(number)
+    assert (figures.doubled, figures.missed) == (1, 2)
 
 
 def test_thin_cells_are_named() -> None:
