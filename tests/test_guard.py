@@ -75,7 +75,7 @@ def test_a_declared_process_runs() -> None:
 def test_the_guard_fails_a_real_test(tmp_path: Path) -> None:
     """In a run of its own, an undeclared sleep in a thread turns a passing test into a failure."""
     here = Path(__file__).parent
-    for name in ("conftest.py", "guard.py", "crash_points.py"):
+    for name in ("conftest.py", "guard.py", "crash_points.py", "s3_fixtures.py"):
         (tmp_path / name).write_text((here / name).read_text())
     (tmp_path / "test_sleepy.py").write_text(
         "import threading, time\n"
