@@ -197,6 +197,23 @@ def test_server_started_by_hand_begins_its_count_anew(world: Play) -> None:
     assert world.kinds().count("server-started-anew") == 1
 
 
+def test_server_restart_after_a_death_is_no_failed_start(world: Play) -> None:
+    """The first one is the death's; the next one is a start that failed."""
+    agent = world.agent()
+    running(world, agent)
+    world.pids.pop("vllm.service")
+    says(world, restarts=1)
+    world.run(agent, "server", cycles=100)
+    world.pids["vllm.service"] = frozenset([3_999_997])
+    waits_for(world, agent, "connection refused, process alive")
+    assert details(world, "server-failed") == []
+    assert world.kinds().count("server-started-anew") == 1
+    says(world, restarts=2, saw="health 503")
+    waits_for(world, agent, "health 503, process alive")
+    world.cycle(agent)
+    assert [item["failed"] for item in details(world, "server-failed")] == [1]
+
+
 def test_server_whose_unit_gave_up_is_not_waited_for(world: Play) -> None:
     """Nobody starts it again: the hold comes at once, not after ready_within."""
     says(world, gave_up="exit-code", restarts=1, stage="the port is taken")

@@ -32,15 +32,18 @@ def missing(seen: Seen) -> frozenset[str]:
 
 
 def _starts(run: RunSeen, server: Server, probe: Probe) -> Iterable[News]:
-    """The service manager counts its restarts: each since the last look is a start that failed."""
-    if probe.restarts is None:
+    """The service manager counts its restarts: each since the last look is a start that failed, but for one after a
+    death. Its count begins anew where somebody starts the unit by hand."""
+    found, name = run.stages.servers, server.name
+    known = found.restarts.get(name, 0)
+    if probe.restarts is None or probe.restarts == known:
         return
-    known = run.stages.servers.restarts.get(server.name, 0)
-    detail: dict[str, object] = {"server": server.name, "restarts": probe.restarts}
-    if probe.restarts > known:
+    detail: dict[str, object] = {"server": name, "restarts": probe.restarts}
+    failed = probe.restarts - known - found.excused.get(name, 0)
+    if failed > 0:
         reason = f"{server.name}: {', '.join(word for word in (probe.saw, probe.stage) if word)}"
-        yield News(SERVER_FAILED, reason, {**detail, "failed": probe.restarts - known})
-    elif probe.restarts < known:  # somebody started the unit by hand: its count begins anew
+        yield News(SERVER_FAILED, reason, {**detail, "failed": failed})
+    else:
         yield News(SERVER_ANEW, detail=detail)
 
 
@@ -93,11 +96,11 @@ def _deaths(state: State, seen: Seen, run: RunSeen, now: Now) -> Iterable[News]:
     first = next(_dying(state, seen, run), None)
     if first is None:
         return
-    server, how, restarts = first
+    server, how, excused = first
     detail: dict[str, object] = {
         "server": server,
         "served_s": round(elapsed_s(found.ready_at, now) or 0.0, 3),
-        "restarts": found.restarts.get(server, 0) + restarts,
+        "excused": excused,
     }
     yield News(SERVER_DIED, f"{server}: {how}", detail)
 

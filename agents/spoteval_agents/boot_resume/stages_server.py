@@ -22,6 +22,8 @@ class Servers:
     """Starts that ended before the server was ready."""
     restarts: Mapping[str, int] = field(default_factory=dict)
     """What the service manager's own count of restarts stood at, as far as it is accounted for."""
+    excused: Mapping[str, int] = field(default_factory=dict)
+    """Restarts that are still to come for a death, and are no failed starts."""
     deaths: Mapping[str, int] = field(default_factory=dict)
     """Deaths under the run in a row, each soon after it was ready."""
     moved: frozenset[str] = frozenset()
@@ -56,11 +58,13 @@ def mark_in(event: Event, name: str = "mark") -> Mark:
 def _failed(servers: Servers, event: Event) -> Servers:
     name, count = _name(event), _whole(event, "failed")
     failed = {**servers.failed, name: servers.failed.get(name, 0) + count}
-    return replace(servers, failed=failed, restarts=_restarts(servers, event))
+    return replace(_anew(servers, event), failed=failed)
 
 
 def _anew(servers: Servers, event: Event) -> Servers:
-    return replace(servers, restarts=_restarts(servers, event))
+    name = _name(event)
+    restarts = {**servers.restarts, name: _whole(event, "restarts")}
+    return replace(servers, restarts=restarts, excused={**servers.excused, name: 0})
 
 
 def _healthy(servers: Servers, event: Event) -> Servers:
@@ -75,11 +79,11 @@ def _healthy(servers: Servers, event: Event) -> Servers:
 
 
 def _died(servers: Servers, event: Event) -> Servers:
-    """One restart of the manager's count belongs to this death, and is no failed start."""
     name, served_s = _name(event), event.detail.get("served_s")
     is_short = isinstance(served_s, int | float) and served_s < SHORT_SERVICE_S
     deaths = {**servers.deaths, name: servers.deaths.get(name, 0) + 1 if is_short else 1}
-    return replace(servers, died=name, deaths=deaths, restarts=_restarts(servers, event))
+    excused = {**servers.excused, name: _whole(event, "excused")}
+    return replace(servers, died=name, deaths=deaths, excused=excused)
 
 
 def _asked(servers: Servers, _: Event) -> Servers:
@@ -96,10 +100,6 @@ def _moved(servers: Servers, event: Event) -> Servers:
 
 def _verified(servers: Servers, event: Event) -> Servers:
     return replace(servers, verified=servers.verified | {_name(event)})
-
-
-def _restarts(servers: Servers, event: Event) -> Mapping[str, int]:
-    return {**servers.restarts, _name(event): _whole(event, "restarts")}
 
 
 def _name(event: Event) -> str:
