@@ -71,7 +71,7 @@ def play(base: Path, script: str, **env: str) -> Played:
         ["unshare", "-m", "bash", "-c", PRELUDE + script],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
         env=_environment(base, env),
         stdin=subprocess.DEVNULL,

@@ -155,7 +155,6 @@ def test_keys_without_effect_are_named(hosts: Hosts) -> None:
     words = [text for name, text in _rows(hosts, "guest", "warn") if name == "config"]
     assert words == [
         "[publication] bandwidth_limit has no effect in this version",
-        "[[server]] weights has no effect in this version",
         "[run] order has no effect in this version",
     ]
     hosts.configure(

@@ -22,6 +22,7 @@ from spoteval.control.refused import Refused
 from spoteval.control.runowner import give_work
 from spoteval.files import append_line, make_folder, touch, write_whole
 from spoteval.machine.disk import Mount, label_of, whole_disks
+from spoteval.report import check_guest
 from spoteval.shape import Table, Unreadable
 
 POINT = Path("/mnt/durable")
@@ -216,3 +217,19 @@ def test_the_harness_directory_belongs_to_the_runs_user(tmp_path: Path) -> None:
     assert (tmp_path / "other" / "work").stat().st_uid == 1234
     with pytest.raises(Refused, match='user "no-such": no such user'):
         give_work(tmp_path / "run" / "work", "no-such")
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [(None, None), (f"{LINE}\n", "ok"), ("UUID=ab /mnt/durable ext4 defaults 0 2\n", "warn")],
+)
+def test_check_looks_at_the_mount_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None, verdict: str | None
+) -> None:
+    """Without nofail a missing disk is emergency mode, in which nothing ends the machine."""
+    monkeypatch.setattr(check_guest, "look_at", lambda point: LOOK)
+    fstab = tmp_path / "fstab"
+    if text is not None:
+        fstab.write_text(text)
+    found = [one.verdict for one in check_guest.mount_check(POINT, fstab)]
+    assert found == ([] if verdict is None else [verdict])

@@ -9,6 +9,9 @@ from spoteval.config.shared import ConfigError
 from spoteval.config.window import window_error
 from spoteval.control.boot import recorded_boot
 from spoteval.control.disk import prove
+from spoteval.control.disk_adopt import entry_of
+from spoteval.control.disk_look import look_at
+from spoteval.control.fstab import checked
 from spoteval.control.runlife import harness_refuses
 from spoteval.control.secrets import read_secret
 from spoteval.notice.open import open_notices
@@ -21,6 +24,8 @@ from spoteval.run import RunRecord
 from spoteval.shape import ShapeError, Unreadable
 from spoteval.store.contract import Store
 
+_FSTAB = Path("/etc/fstab")
+_NOT_OURS_TO_MOUNT = ("overlay", "9p", "virtiofs")  # a container's, by whoever runs it
 _HOMES = ("HOME", "XDG_DATA_HOME")
 
 
@@ -71,11 +76,24 @@ def _disk(config: GuestConfig) -> Iterator[Check]:
         yield fail("disk", found.why)
         return
     yield ok("disk", f"{config.disk.path}: proved by its {config.disk.identity}")
+    yield from mount_check(config.disk.path)
     boot = recorded_boot(found.paths)
     if isinstance(boot, Unreadable):
         yield warn("boot", boot.why)
     else:
         yield ok("boot", f"number {boot.seq}, session {boot.session}")
+
+
+def mount_check(point: Path, fstab: Path = _FSTAB) -> Iterator[Check]:
+    """Whether the mount line lets a machine without its disk come up; nothing where mounts are not by such a table."""
+    look = look_at(point)
+    if look.mount is None or not fstab.exists() or look.mount.kind in _NOT_OURS_TO_MOUNT:
+        return
+    found = checked(fstab.read_text(), entry_of(look))
+    if found.ok:
+        yield ok("mount", found.says)
+    else:
+        yield warn("mount", f"{fstab}: {found.says} (spoteval setup guest --write-fstab)")
 
 
 def _home(config: GuestConfig) -> Iterator[Check]:
