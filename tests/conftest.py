@@ -4,6 +4,7 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from crash_points import CrashPoints
 from guard import Guard, install
@@ -12,6 +13,9 @@ from s3_fixtures import moto_service, seaweed_service
 __all__ = ["moto_service", "seaweed_service"]  # fixtures of every test file
 GUARD = Guard()
 install(GUARD)
+# Other work on the machine is no failure of an example.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -17,6 +17,15 @@ class Patience:
     completion_s: float = 30.0
 
 
+def session_with(key: str | None) -> requests.Session:
+    """A session with one model server; a proxy or a .netrc of the host has no part in loopback."""
+    session = requests.Session()
+    session.trust_env = False
+    if key is not None:
+        session.headers["Authorization"] = f"Bearer {key}"
+    return session
+
+
 class NotReady(Exception):
     """What stood in the way; `refused`: waiting does not mend it; `absent`: nobody listens.
 

@@ -6,7 +6,7 @@ import requests
 
 from spoteval.clock import read_now
 from spoteval.config.server import ServerSettings
-from spoteval.control.asking import Asking, NotReady, Patience, record_of
+from spoteval.control.asking import Asking, NotReady, Patience, record_of, session_with
 from spoteval.control.server_kinds import SERVER_KINDS, ServerKind
 
 PATIENCE = Patience()
@@ -33,7 +33,7 @@ def look_at(server: ServerSettings, key: str | None, patience: Patience = PATIEN
     Never raises for what a server does.
     """
     kind = SERVER_KINDS[server.kind]
-    with _session(key) as session:
+    with session_with(key) as session:
         asking = Asking(session, server.url, patience)
         try:
             saw = _saw(asking, server, kind)
@@ -47,21 +47,13 @@ def sickness(server: ServerSettings, key: str | None, patience: Patience = PATIE
 
     None where it is well and where nobody can tell: one that is busy may be slow to answer, and that is no death.
     """
-    with _session(key) as session:
+    with session_with(key) as session:
         asking = Asking(session, server.url, patience)
         try:
             status = asking.get(SERVER_KINDS[server.kind].watch).status_code
         except NotReady as error:
             return str(error) if error.absent else None
     return f"health {status}" if status >= _BROKEN else None
-
-
-def _session(key: str | None) -> requests.Session:
-    session = requests.Session()
-    session.trust_env = False  # a proxy or a .netrc of the host has no part in loopback
-    if key is not None:
-        session.headers["Authorization"] = f"Bearer {key}"
-    return session
 
 
 def _saw(asking: Asking, server: ServerSettings, kind: ServerKind) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import requests
 
 from spoteval.config.server import ServerSettings
+from spoteval.control.asking import session_with
 from spoteval.shape import Reading, Unreadable
 
 CONNECT_S, ANSWER_S = 2.0, 5.0
@@ -27,14 +28,11 @@ def in_flight(server: ServerSettings, key: str | None) -> Reading[int | None]:
     """
     if server.kind not in GAUGES:
         return None
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
-        answer = requests.get(
-            f"{server.url}/metrics",
-            headers=headers,
-            timeout=(CONNECT_S, ANSWER_S),
-            allow_redirects=False,
-        )
+        with session_with(key) as session:
+            answer = session.get(
+                f"{server.url}/metrics", timeout=(CONNECT_S, ANSWER_S), allow_redirects=False
+            )
     except requests.Timeout:
         return Unreadable("metrics: no answer in time")
     except requests.ConnectionError as error:
