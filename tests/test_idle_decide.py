@@ -191,6 +191,22 @@ def test_use_after_the_intent_withdraws_it(proved: bool, why: str) -> None:
     )
 
 
+@pytest.mark.parametrize("proved", [True, False])
+@pytest.mark.parametrize("busy", [(), ("publication-follower",)])
+def test_the_stop_that_it_asked_for_takes_no_intent_back(
+    proved: bool, busy: tuple[str, ...]
+) -> None:
+    """The hook is at work in the shutdown, and so is whoever it asks: that is no use of the machine."""
+    own = replace(INTENT, proved=proved)
+    seen = replace(QUIET, draining=True, intents=(own,), busy=busy)
+    assert sentence(seen) == (
+        "agent=idle-guard decision=going hold=idle-1 keep_alive=none"
+        ' why="the machine is being stopped; looked at again should it go on"'
+    )
+    assert "decision=going" not in sentence(replace(seen, draining=False))
+    assert "notice pending" in sentence(replace(seen, intents=()))
+
+
 def test_a_withdrawn_intent_is_history() -> None:
     """Idle again later: a new one."""
     seen = replace(QUIET, intents=(replace(INTENT, withdrawn=True),))

@@ -37,6 +37,9 @@ def decide(state: State, seen: Seen, policy: Policy, now: Now) -> Decision:
     """The first row that fits."""
     reasons, intent = uses(seen, policy), own_intent(seen)
     idle_s = elapsed_s(state.idle_since, now) if state.idle_since is not None else None
+    if seen.draining and intent is not None:
+        why = "the machine is being stopped; looked at again should it go on"
+        return _said("going", seen, {"hold": intent.hold_id}, why)
     if reasons and intent is not None:
         return _withdraw(seen, intent, reasons)
     if reasons:
