@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from show.lines import Show, say, show
+from show.lines import Line, Show, say, show
 from show.stage import Stage, clear
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -21,7 +21,7 @@ def run(
     options = _parser(name, about).parse_args(argv)
     scratch = Path(options.scratch or tempfile.mkdtemp(prefix=f"{name}-")).resolve()
     scratch.mkdir(parents=True, exist_ok=True)
-    code = show(shows(Stage(ROOT, scratch, full=options.full, ci=options.ci)))
+    code = show(chosen(shows(Stage(ROOT, scratch, full=options.full, ci=options.ci)), options.part))
     if options.scratch or code:
         say(f"kept: {scratch}")
     else:
@@ -29,9 +29,23 @@ def run(
     return code
 
 
+def chosen(shows: Sequence[Show], parts: Sequence[str]) -> list[Show]:
+    """All, or those whose name holds one of these words; what is left out is said to be so."""
+    return [one if _is_wanted(one, parts) else _left_out(one) for one in shows]
+
+
+def _is_wanted(one: Show, parts: Sequence[str]) -> bool:
+    return not parts or any(part in one.what for part in parts)
+
+
+def _left_out(one: Show) -> Show:
+    return Show(one.what, lambda: [Line("not run", one.what, "(--part names others)")])
+
+
 def _parser(name: str, about: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=name, description=about)
     parser.add_argument("--full", action="store_true", help="everything, also what takes long")
     parser.add_argument("--ci", action="store_true", help="what every change must pass")
+    parser.add_argument("--part", action="append", default=[], help="only what holds this word")
     parser.add_argument("--scratch", help="keep what is left here (default: a temporary place)")
     return parser

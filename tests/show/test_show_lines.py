@@ -8,7 +8,8 @@ import pytest
 from show.bench_lines import BOUNDED, nothing_imported_late, resident
 from show.demo_lines import promises
 from show.inspect_lines import agreement
-from show.lines import Line, Missing, Show, show
+from show.lines import Line, Missing, Show, short, show
+from show.program import chosen
 from show.stage import Stage
 from show.store_lines import same_as_disk
 from show.thin_loop import shows
@@ -141,3 +142,18 @@ def test_a_byte_apart_is_short(tmp_path: Path) -> None:
     assert same_as_disk(pulled, disk).word == "short"
     (pulled / "b.eval").write_bytes(b"twe")
     assert same_as_disk(pulled, disk).word == "short"
+
+
+def test_a_part_that_is_not_chosen_is_not_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is printed as such, so that parts of a run add up to the whole."""
+    shows = [
+        Show("tests/sim", lambda: [Line("ok", "a", "1")]),
+        Show("rows", lambda: [short("b", "2")]),
+    ]
+    assert show(chosen(shows, ["sim"])) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "ok      a  1",
+        "not run rows  (--part names others)",
+        "1 ok, 0 short, 1 not run",
+    ]
+    assert show(chosen(shows, [])) == 1
