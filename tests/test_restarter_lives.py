@@ -150,6 +150,14 @@ def test_a_life_knows_its_boot_and_the_one_before() -> None:
     assert state.life.boot == 4
 
 
+def test_the_first_boot_of_all_is_that_of_the_first_life() -> None:
+    """Boots are counted from one; before it there was none."""
+    memory = replace(RUNS, life=Life(mark(0), PRICE, 0))
+    for facts, boot in (((), None), ((Fact(1, "s1", "booted"),), 1)):
+        state, _ = after(memory, look(State.RUNNING, store=sight(facts=facts)), 60)
+        assert state.life == Life(mark(0), PRICE, 0, boot)
+
+
 def test_a_first_look_at_a_running_instance_takes_any_boot_for_its_own() -> None:
     """A restarter that is installed beside a machine that works calls nobody; one without a fact may yet boot."""
     state, _ = after(Memory(), look(State.RUNNING, store=sight(facts=(BOOTED,))), 0)
@@ -310,10 +318,9 @@ def test_other_reasons_make_no_stop_on_purpose(cause: str | None) -> None:
 
 def test_a_cancelled_start_is_our_own_stop() -> None:
     """Though the provider says that a person did it."""
-    memory = stopped(word="STARTING", stop_asks=StopAsks(mark(0), 1))
+    memory = stopped(word="STARTING", stop_asks=StopAsks(mark(0), 1), last_start=LATER)
     state = off(memory, "user")
-    assert state.stop is not None
-    assert state.stop.cause == "restarter"
+    assert state.stop == Stop("restarter", "own-stop", 0.0, last_start=LATER)
     assert off(state, "user").stop_asks is None
 
 
@@ -346,12 +353,13 @@ def test_a_start_of_others_after_our_stop_undoes_it(memory: Memory, expected: in
     assert counts_of(memory, look(State.RUNNING, store=sight(hold())), 60).undone == 0
 
 
-def test_a_lifted_hold_forgets_what_was_undone() -> None:
+@pytest.mark.parametrize("undone", [1, 3])
+def test_a_lifted_hold_forgets_what_was_undone(undone: int) -> None:
     """The next hold begins at none."""
     memory = stopped(
-        counts=Counts(undone=3), holds=(KnownHold(hold("e", ensure_stopped=True), mark(0)),)
+        counts=Counts(undone=undone), holds=(KnownHold(hold("e", ensure_stopped=True), mark(0)),)
     )
-    assert counts_of(memory, look(), 60).undone == 3
+    assert counts_of(memory, look(), 60).undone == undone
     assert counts_of(memory, look(store=sight(released=("e",))), 60).undone == 0
 
 

@@ -243,6 +243,8 @@ def test_stop_requests_are_forgotten_once_it_is_off_and_unbilled() -> None:
     asks = StopAsks(mark(1), 2)
     billed, _ = after(replace(RUNS, stop_asks=asks), look(billed=True), 60)
     assert billed.stop_asks == asks
+    billed, _ = after(billed, look(billed=True), 90)
+    assert billed.stop_asks == asks
     off, _ = after(billed, look(billed=False), 120)
     assert off.stop_asks is None
 
@@ -284,6 +286,17 @@ def test_a_hold_once_seen_ends_only_by_a_release_that_was_seen() -> None:
         assert (state.holds, news) == ((KnownHold(hold(), mark(0)),), [])
     state, (gone,) = after(state, look(store=sight(released=("operator-1",))), 120)
     assert (state.holds, gone.kind, gone.detail) == ((), "hold-gone", {"id": "operator-1"})
+
+
+def test_a_hold_that_comes_as_another_goes_is_told_as_well() -> None:
+    """The new one before the one that was lifted."""
+    state, _ = after(stopped(), look(store=sight(hold("a"))), 0)
+    state, news = after(state, look(store=sight(hold("a"), hold("b"), released=("a",))), 60)
+    assert [item.hold.id for item in state.holds] == ["b"]
+    assert [(event.kind, event.detail["id"]) for event in news] == [
+        ("hold-seen", "b"),
+        ("hold-gone", "a"),
+    ]
 
 
 def test_a_listed_hold_without_a_body_is_a_hold() -> None:

@@ -15,6 +15,7 @@ from spoteval.shape import Unreadable
 from spoteval_agents.restarter.case import Case, how_many, rate, span
 from spoteval_agents.restarter.cause import cause_of, reason_of
 from spoteval_agents.restarter.decide import decide
+from spoteval_agents.restarter.holding import see_file_hold, see_run
 from spoteval_agents.restarter.intent import answered, intend, withdrawn
 from spoteval_agents.restarter.lives import cost, see_missed_stop, see_stopped
 from spoteval_agents.restarter.policy import Policy
@@ -22,6 +23,7 @@ from spoteval_agents.restarter.seen import Seen
 from spoteval_agents.restarter.starts import see_window
 from spoteval_agents.restarter.state import (
     Ask,
+    FileHold,
     KnownHold,
     Life,
     StopAsks,
@@ -193,6 +195,27 @@ def test_the_next_boot_says_nothing_of_the_life_before() -> None:
     )
 
 
+# Holds of this host alone
+
+
+def test_removing_the_touch_file_lifts_each_hold_that_lay_in_it() -> None:
+    """All of them are told, in order; one that was not placed yet, or that lies in the store, stands."""
+    local = KnownHold(hold("a"), mark(0), local=True)
+    others = (
+        replace(local, hold=hold("c"), placed=False),
+        KnownHold(hold("d"), mark(0)),
+    )
+    memory = stopped(
+        file_hold=FileHold(mark(0), "tp"),
+        holds=(local, replace(local, hold=hold("b")), *others),
+    )
+    state, news = see_file_hold(memory, look(), POLICY, now(600))
+    assert (state.file_hold, state.holds) == (None, others)
+    assert [(item["kind"], item["detail"]) for item in records(news)] == [
+        ("hold-gone", {"id": name}) for name in ("operator", "a", "b")
+    ]
+
+
 # Causes
 
 
@@ -223,6 +246,33 @@ def test_the_providers_reason_has_its_own_words() -> None:
     """Or a name of ours where it gives a cause alone."""
     assert reason_of(Observation(State.STOPPED, cause="user", evidence="by ana")) == "by ana"
     assert reason_of(Observation(State.STOPPED, cause="user")) == "provider-reason"
+
+
+# Assignments
+
+
+def test_an_assignment_goes_on_record_whole() -> None:
+    """Also whose rules are obeyed while its own cannot be read; none is on record as none."""
+    over = replace(RUN, over="ended-fact", obeys="swe-lite-q3-1")
+    for run, detail in (
+        (RUN, {"run": "swe-lite-q3", "generation": 2, "over": None}),
+        (
+            over,
+            {
+                "run": "swe-lite-q3",
+                "generation": 2,
+                "over": "ended-fact",
+                "rules_of": "swe-lite-q3-1",
+            },
+        ),
+        (None, None),
+    ):
+        before = stopped(run=replace(RUN, generation=1))
+        state, news = see_run(before, look(store=sight(run=run)), POLICY, now(600))
+        assert state.run == run
+        assert records(news) == [
+            {"kind": "run-assigned"} | ({"detail": detail} if detail is not None else {})
+        ]
 
 
 # Sentences
@@ -287,6 +337,28 @@ def test_what_it_costs_while_it_is_off(price: Money | None, expected: str) -> No
 
 
 # Lines
+
+
+def test_every_hold_stands_in_the_line() -> None:
+    """One behind the other, and what may stand besides last."""
+    known = tuple(KnownHold(hold(name), mark(0)) for name in ("a", "b"))
+    memory = stopped(file_hold=FileHold(mark(0), ""), holds=known)
+    assert case(memory, look(store=Unreadable("away"))).holds_word == "operator,a,b,unreadable"
+    seen = replace(look(), strays=("gpu1", "gpu_1"))
+    assert " holds=operator,a,b holds_of_no_instance=gpu1,gpu_1 " in line(memory, seen, 600)
+
+
+def test_every_line_says_whose_rules_are_obeyed() -> None:
+    """Where they are not the run's own."""
+    memory = stopped(run=replace(RUN, obeys="swe-lite-q3-1"), file_hold=FileHold(mark(0), "x"))
+    assert " rules_of=swe-lite-q3-1 " in line(memory, look(), 600)
+    assert " rules_of=" not in line(replace(memory, run=RUN), look(), 600)
+    assert " rules_of=" not in line(replace(memory, run=None), look(), 600)
+
+
+def test_a_state_that_was_never_seen_has_not_lasted() -> None:
+    """Not a second."""
+    assert case(Memory()).in_state_s == 0.0
 
 
 def line(memory: Memory, seen: Seen, at_s: float, policy: Policy = POLICY) -> str:

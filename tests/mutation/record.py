@@ -1,12 +1,23 @@
-"""What the last whole run found, beside the reason for each mutant that lived on."""
+"""What the last runs found, module by module, beside the reason for each mutant that lived on."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from mutation.scope import fingerprint
+
 FILE = Path(__file__).resolve().parent / "restarter.json"
 UNEXPLAINED = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """One mutated file: its sha256, how many mutants it has, and how many of them a test noticed."""
+
+    sha256: str
+    mutants: int
+    killed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,16 +28,21 @@ class Survivor:
     change: str
     why: str
 
+    @property
+    def module(self) -> str:
+        """The name of the file that it changes."""
+        return module_of(self.mutant)
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One whole run. `sources` is the fingerprint of what was mutated."""
+    """All modules. `sources` is the fingerprint of what was mutated."""
 
     tool: str
     sources: str
-    modules: tuple[str, ...]
     mutants: int
     killed: int
+    modules: Mapping[str, Module]
     survivors: tuple[Survivor, ...]
 
     @property
@@ -41,16 +57,46 @@ class Record:
 
     @property
     def adds_up(self) -> bool:
-        """Every mutant is either killed or listed."""
-        names = {item.mutant for item in self.survivors}
-        return self.mutants > 0 and self.killed + len(names) == self.mutants
+        """In every module each mutant is either killed or listed, and the sums are those of the modules."""
+        listed = [module_of(name) for name in {item.mutant for item in self.survivors}]
+        each = all(
+            module.mutants > 0 and module.mutants - module.killed == listed.count(name)
+            for name, module in self.modules.items()
+        )
+        mutants = sum(module.mutants for module in self.modules.values())
+        killed = sum(module.killed for module in self.modules.values())
+        sums = (mutants, killed) == (self.mutants, self.killed) and mutants > 0
+        return each and sums and set(listed) <= set(self.modules) and self._is_whole
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """sha256 of each module when its mutants were tested."""
+        return {name: module.sha256 for name, module in self.modules.items()}
+
+    @property
+    def _is_whole(self) -> bool:
+        return self.sources == fingerprint(self.hashes)
+
+
+def recorded(tool: str, modules: Mapping[str, Module], survivors: tuple[Survivor, ...]) -> Record:
+    """A record with its sums."""
+    files = {name: module.sha256 for name, module in modules.items()}
+    return Record(
+        tool=tool,
+        sources=fingerprint(files),
+        mutants=sum(module.mutants for module in modules.values()),
+        killed=sum(module.killed for module in modules.values()),
+        modules=dict(sorted(modules.items())),
+        survivors=tuple(sorted(survivors, key=lambda item: item.mutant)),
+    )
 
 
 def read(file: Path = FILE) -> Record:
     """The record. Raises OSError, and ValueError, KeyError or TypeError where it is no record."""
     table = json.loads(file.read_text())
     survivors = tuple(Survivor(**item) for item in table["survivors"])
-    return Record(**table | {"modules": tuple(table["modules"]), "survivors": survivors})
+    modules = {name: Module(**item) for name, item in table["modules"].items()}
+    return Record(**table | {"modules": modules, "survivors": survivors})
 
 
 def write(record: Record, file: Path = FILE) -> None:
@@ -67,6 +113,11 @@ def survivors(changes: Mapping[str, str], before: Record | None) -> tuple[Surviv
         Survivor(name, change, known.get(_key(name, change), UNEXPLAINED))
         for name, change in sorted(changes.items())
     )
+
+
+def module_of(mutant: str) -> str:
+    """`decide` for `spoteval_agents.restarter.decide.x_pause_s__mutmut_3`."""
+    return mutant.rpartition(".")[0].rpartition(".")[2]
 
 
 def _key(mutant: str, change: str) -> tuple[str, str]:

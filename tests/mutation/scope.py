@@ -1,6 +1,7 @@
 """What is mutated, and which tests must notice it."""
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -48,11 +49,17 @@ def killers(root: Path = ROOT) -> list[Path]:
     return sorted(path for path in (root / "tests").glob(TESTS) if path.name not in SHELL)
 
 
-def fingerprint(root: Path = ROOT) -> str:
-    """sha256 over names and bytes of the mutated files."""
-    found = hashlib.sha256()
-    for file in mutated(root):
-        data = file.read_bytes()
-        found.update(f"{file.name} {len(data)}\n".encode())
-        found.update(data)
-    return found.hexdigest()
+def hashes(root: Path = ROOT) -> dict[str, str]:
+    """sha256 of each mutated file, by the name of its module."""
+    return {file.stem: sha256(file) for file in mutated(root)}
+
+
+def sha256(file: Path) -> str:
+    """Of all its bytes."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def fingerprint(files: Mapping[str, str]) -> str:
+    """sha256 over these names and hashes: one figure for all of them."""
+    lines = "".join(f"{name} {digest}\n" for name, digest in sorted(files.items()))
+    return hashlib.sha256(lines.encode()).hexdigest()

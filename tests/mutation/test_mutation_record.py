@@ -1,18 +1,22 @@
 """The mutation score says what was measured, of which sources, and hides no survivor."""
 
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 import pytest
 
-from mutation.campaign import figure, strangers
+from mutation.campaign import figure, merged, stale, strangers
 from mutation.getters import with_getters
-from mutation.record import Record, Survivor, read, survivors, write
-from mutation.scope import MODULES, RESTARTER, fingerprint, killers, mutated
+from mutation.plan import planned
+from mutation.record import Module, Record, Survivor, read, recorded, survivors, write
+from mutation.scope import MODULES, RESTARTER, hashes, killers, mutated
 from show.mutation_lines import judged_record
 
-ALIVE = Survivor("m.x_f__mutmut_3", "- return 1 + return 2", "both are the same to a caller")
-RECORD = Record("mutmut 3.8", "abc", ("m",), 10, 9, (ALIVE,))
+ALIVE = Survivor("p.m.x_f__mutmut_3", "- return 1 + return 2", "both are the same to a caller")
+FILES = {"m": "abc", "n": "def"}
+MODULES_OF = {"m": Module("abc", 6, 5), "n": Module("def", 4, 4)}
+RECORD = recorded("mutmut 3.8", MODULES_OF, (ALIVE,))
 
 
 def test_every_pure_module_is_mutated() -> None:
@@ -23,15 +27,17 @@ def test_every_pure_module_is_mutated() -> None:
     assert pure - shell <= set(MODULES)
 
 
-def test_the_fingerprint_is_of_names_and_bytes(tmp_path: Path) -> None:
-    """One byte more, and it is another one."""
+def test_a_hash_is_of_every_byte(tmp_path: Path) -> None:
+    """One byte more, and that file is another one."""
     (tmp_path / RESTARTER).mkdir(parents=True)
     for file in mutated():
         (tmp_path / RESTARTER / file.name).write_bytes(file.read_bytes())
-    assert fingerprint(tmp_path) == fingerprint()
+    before = hashes(tmp_path)
+    assert before == hashes()
     with (tmp_path / RESTARTER / "decide.py").open("a") as out:
         out.write(" ")
-    assert fingerprint(tmp_path) != fingerprint()
+    after = hashes(tmp_path)
+    assert {name for name in before if before[name] != after[name]} == {"decide"}
 
 
 def test_there_are_tests_to_kill_with() -> None:
@@ -50,6 +56,10 @@ def test_properties_become_methods_that_a_tool_can_change() -> None:
         '        """One."""\n'
         "        return 1\n"
         "\n"
+        "    @cached_property\n"
+        "    def many(self) -> list[int]:\n"
+        "        return [1]\n"
+        "\n"
         "    @staticmethod\n"
         "    def two() -> int:\n"
         "        return 2\n"
@@ -57,10 +67,12 @@ def test_properties_become_methods_that_a_tool_can_change() -> None:
     changed = with_getters(source)
     assert "@property" not in changed
     assert "def get_one(self) -> int:" in changed
-    found: dict[str, type] = {}
+    assert "def get_many(self) -> list[int]:" in changed
+    found: dict[str, object] = {"cached_property": cached_property}
     exec(changed, found)
-    one = found["A"]()
-    assert (one.one, one.two(), one.get_one()) == (1, 2, 1)
+    one = found["A"]()  # type: ignore[operator]
+    assert (one.one, one.two(), one.get_one(), one.many) == (1, 2, 1, [1])
+    assert one.many is one.many
 
 
 @pytest.mark.parametrize(
@@ -68,44 +80,89 @@ def test_properties_become_methods_that_a_tool_can_change() -> None:
     [
         (RECORD, "ok"),
         (replace(RECORD, sources="other"), "short"),
-        (replace(RECORD, mutants=100, killed=89), "short"),
         (replace(RECORD, killed=10), "short"),
         (replace(RECORD, mutants=11), "short"),
-        (replace(RECORD, mutants=0, killed=0, survivors=()), "short"),
-        (replace(RECORD, survivors=(replace(ALIVE, why=" "),)), "short"),
+        (recorded("m", {}, ()), "short"),
+        (recorded("m", {**MODULES_OF, "n": Module("xyz", 4, 4)}, (ALIVE,)), "short"),
+        (recorded("m", {**MODULES_OF, "o": Module("xyz", 4, 4)}, (ALIVE,)), "short"),
+        (recorded("m", {"m": MODULES_OF["m"]}, (ALIVE,)), "short"),
+        (recorded("m", MODULES_OF, ()), "short"),
+        (recorded("m", MODULES_OF, (ALIVE, ALIVE)), "ok"),
+        (recorded("m", MODULES_OF, (replace(ALIVE, mutant="p.n.x_f__mutmut_3"),)), "short"),
+        (recorded("m", MODULES_OF, (replace(ALIVE, why=" "),)), "short"),
     ],
 )
 def test_what_makes_the_score_short(record: Record, word: str) -> None:
-    """Other sources, too few killed, sums that do not add up, a survivor without a reason."""
-    assert judged_record("mutants", record, "abc").word == word
+    """Other sources, sums that do not add up, a survivor without a reason or in another module."""
+    assert judged_record("mutants", record, FILES).word == word
+
+
+def test_other_sources_are_named() -> None:
+    """So that --changed can be seen to be enough."""
+    line = judged_record("mutants", RECORD, {"m": "abc", "n": "xyz"})
+    assert line.text() == "short   mutants  the record is of other sources: n"
 
 
 @pytest.mark.parametrize(("killed", "word"), [(9, "ok"), (8, "short")])
 def test_nine_of_ten_are_enough(killed: int, word: str) -> None:
     """At 90 % and below."""
-    alive = tuple(replace(ALIVE, mutant=f"m.x_f__mutmut_{number}") for number in range(10 - killed))
-    record = replace(RECORD, killed=killed, survivors=alive)
-    assert judged_record("mutants", record, "abc").word == word
+    names = (f"p.m.x_f__mutmut_{number}" for number in range(10 - killed))
+    alive = tuple(replace(ALIVE, mutant=name) for name in names)
+    record = recorded("m", {"m": Module("abc", 10, killed)}, alive)
+    assert judged_record("mutants", record, {"m": "abc"}).word == word
+
+
+def test_only_what_changed_is_measured_again() -> None:
+    """A file that is another one, or new; without a record, all."""
+    assert stale(FILES, RECORD) == []
+    assert stale({"m": "abc", "n": "xyz", "o": "1"}, RECORD) == ["n", "o"]
+    assert stale(FILES, None) == ["m", "n"]
+
+
+def test_what_was_measured_again_takes_its_place() -> None:
+    """Counts and survivors of that module, of no other; old modules go."""
+    files = {"m": "abc", "n": "xyz"}
+    noticed = {"p.n.x_g__mutmut_1": True, "p.n.x_g__mutmut_2": False, "p.n.x_g__mutmut_3": False}
+    alive = {"p.n.x_g__mutmut_2": "- a + b", "p.n.x_g__mutmut_3": "- c + d"}
+    found = merged(RECORD, files, noticed, alive, "mutmut 3.9")
+    assert found.modules == {"m": MODULES_OF["m"], "n": Module("xyz", 3, 1)}
+    assert [item.mutant for item in found.survivors] == [ALIVE.mutant, *alive]
+    assert (found.mutants, found.killed, found.tool) == (9, 6, "mutmut 3.9")
+    assert found.adds_up
+    again = merged(RECORD, {"m": "new"}, {ALIVE.mutant: True}, {}, "mutmut 3.9")
+    assert (again.modules, again.survivors) == ({"m": Module("new", 1, 1)}, ())
+    assert merged(None, files, noticed, alive, "m").modules == {"n": Module("xyz", 3, 1)}
 
 
 def test_a_reason_stays_with_its_change() -> None:
     """Numbers move with every edit of a function; another change, or another function, has no reason yet."""
-    again = survivors({"m.x_f__mutmut_5": ALIVE.change}, RECORD)
-    assert again == (replace(ALIVE, mutant="m.x_f__mutmut_5"),)
-    others = {"m.x_f__mutmut_3": "- a + b", "m.x_g__mutmut_3": ALIVE.change}
+    again = survivors({"p.m.x_f__mutmut_5": ALIVE.change}, RECORD)
+    assert again == (replace(ALIVE, mutant="p.m.x_f__mutmut_5"),)
+    others = {"p.m.x_f__mutmut_3": "- a + b", "p.m.x_g__mutmut_3": ALIVE.change}
     assert [item.why for item in survivors(others, RECORD)] == ["", ""]
     assert survivors(others, None)[0].why == ""
 
 
-def test_a_sample_finds_what_the_record_does_not_list() -> None:
-    """Listed survivors and killed ones are as recorded; an untested mutant is not killed."""
-    sample = {
-        "m.x_f__mutmut_3": 0,
-        "m.x_f__mutmut_1": 1,
-        "m.x_f__mutmut_2": 0,
-        "m.x_g__mutmut_1": 33,
+def test_the_tests_that_go_through_the_fewest_functions_come_first() -> None:
+    """One of a whole cycle comes last; what no test goes through has none."""
+    tests_of = {"m.x_f": ["whole", "f1", "both"], "m.x_g": ["whole", "both"], "m.x_h": ["whole"]}
+    names = ["m.x_f__mutmut_1", "m.x_g__mutmut_12", "m.x_none__mutmut_1"]
+    assert planned(names, tests_of) == {
+        "m.x_f__mutmut_1": ["f1", "both", "whole"],
+        "m.x_g__mutmut_12": ["both", "whole"],
+        "m.x_none__mutmut_1": [],
     }
-    assert strangers(sample, RECORD) == ["m.x_f__mutmut_2", "m.x_g__mutmut_1"]
+
+
+def test_a_sample_finds_what_the_record_does_not_list() -> None:
+    """Listed survivors and killed ones are as recorded."""
+    sample = {
+        "p.m.x_f__mutmut_3": False,
+        "p.m.x_f__mutmut_1": True,
+        "p.m.x_f__mutmut_2": False,
+        "p.m.x_g__mutmut_1": False,
+    }
+    assert strangers(sample, RECORD) == ["p.m.x_f__mutmut_2", "p.m.x_g__mutmut_1"]
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
