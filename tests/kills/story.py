@@ -15,7 +15,8 @@ from spoteval.control.runfiles import interruptions
 from spoteval.publication.keys import manifest_key
 
 HERE = Path(__file__).parent
-WINDOW_S = 12.0
+WINDOW_S = 60.0
+"""Long enough for a hook that is killed and started again on a slow machine."""
 WITHIN_S = 100.0
 """Longer than any wait of an agent (30 s for a run that it may have asked for): what has not come then never comes."""
 _RUN = """\
