@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from show.lines import Line, Missing, judged, needs_full
+from show.lines import Line, Missing, judged, needs_full, say
 from show.stage import Stage, output
 
 WINDOWS, MOMENTS, PATHS = (120, 60, 30, 8, 5), ("run", "resume", "final"), ("INT", "TERM", "KILL")
@@ -21,11 +21,14 @@ def drills(stage: Stage) -> Iterator[Line]:
     done = output([*argv, *(["--full"] if stage.full else [])], stage.root)
     if not file.exists():
         raise Missing(f"tests/drills/run: exit {done.returncode}: {done.stderr.strip()[-200:]}")
-    yield from judged_drills(json.loads(file.read_text()), full=stage.full)
+    yield from judged_drills(json.loads(file.read_text()), full=stage.full, timed=not stage.ci)
 
 
-def judged_drills(found: Mapping[str, object], *, full: bool) -> Iterator[Line]:
-    """Everything that must hold, cell by cell and over all of them; a cell that is not there is a gap."""
+def judged_drills(found: Mapping[str, object], *, full: bool, timed: bool = True) -> Iterator[Line]:
+    """Everything that must hold, cell by cell and over all of them; a cell that is not there is a gap.
+
+    `timed` False: a change is not refused because the machine was slow that day.
+    """
     listed = found.get("cells")
     cells = [cell for cell in listed if isinstance(cell, dict)] if isinstance(listed, list) else []
     yield from (window(number, cells) for number in WINDOWS)
@@ -33,9 +36,12 @@ def judged_drills(found: Mapping[str, object], *, full: bool) -> Iterator[Line]:
     yield from sums(cells)
     if not full:
         yield needs_full("drills of all windows × moments × paths")
-        took_s = _number(found, "took_s")
-        good = 0 < took_s <= TOOK_S
-        yield judged(good, "the drills' own time", f"{took_s / 60:.1f} min, two at a time")
+    took_s = _number(found, "took_s")
+    own_time = f"{took_s / 60:.1f} min, two at a time"
+    if not full and timed:
+        yield judged(0 < took_s <= TOOK_S, "the drills' own time", own_time)
+    else:
+        say(f"drills: {own_time}")
 
 
 def window(window_s: int, cells: Sequence[Cell]) -> Line:
