@@ -9,7 +9,7 @@ import pytest
 
 from guest_world import NOW
 from resume_play import probed
-from resume_world import JUDGE, POLICY, RESUMED, SERVER, later, mark, seen
+from resume_world import JUDGE, POLICY, RESUMED, SERVER, later, mark, planned, seen
 from spoteval.control.markers import RUN_ASKED, RUN_STARTED
 from spoteval.event import NEEDS_YOU, Event
 from spoteval.shape import Reading, Unreadable
@@ -177,6 +177,17 @@ def test_a_refusal_and_a_look_that_failed(word: Reading[str], probe: Probe) -> N
     gated = seen(replace(RESUMED, gate=mark(3)))
     state, _ = heard({"probe policy": word}, State(probes={"policy": Probe(1)}), gated)
     assert state.probes == {"policy": probe}
+
+
+def test_a_run_that_a_hold_passed_by_is_watched_on() -> None:
+    """Its way back has no gate any more; what its servers said is kept, or each look would be followed by a next."""
+    stages = told((*ALL_THE_WAY, HELD))
+    assert stages.gate is None
+    look = seen(stages, members=3)
+    state, _ = heard({"health policy": "health 503"}, look=look)
+    state, _ = heard({}, state, look)
+    assert state.health["policy"].sick == 1
+    assert planned(look, state).act is None
 
 
 def test_failed_work_is_remembered_until_it_works() -> None:

@@ -55,9 +55,12 @@ def observe(
 
 
 def _forgotten(state: State, seen: Seen) -> State:
-    """Before the gate no look at a server counts, and under a hold a failed preflight is a person's to mend."""
+    """Before the gate no look at a server counts, and under a hold a failed preflight is a person's to mend.
+
+    A hold that came and went leaves a run that works without a gate: its servers are watched on.
+    """
     stages = seen.active.stages if seen.active is not None else None
-    if stages is None or stages.gate is not None:
+    if stages is None or stages.gate is not None or stages.started is not None:
         return state
     failed = {key: value for key, value in state.failed.items() if not _is_mended(key)}
     return replace(state, probes={}, failed=failed, facts=None, health={})
