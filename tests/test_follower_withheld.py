@@ -107,6 +107,20 @@ def test_a_person_is_called_once_with_file_and_credential(guest: Guarded) -> Non
     assert not any(SECRET.encode() in data for data in texts)
 
 
+def test_an_error_that_quotes_the_key_is_told_without_it(guest: Guarded) -> None:
+    """Neither the witness nor the manifest repeats it, and both are published."""
+    folder = guest.paths.work / "episodes" / "quotes"
+    folder.mkdir(parents=True)
+    end = {"outcome": "harness_error", "error": f"Incorrect API key provided: {SECRET}"}
+    (folder / "episode.json").write_text(json.dumps(end))
+    published_again(guest)
+    manifest = json.loads(guest.store.get(f"runs/{RUN}/episodes/quotes/1/MANIFEST.json"))
+    assert manifest["error"] == 'withheld: holds the secret of credential "model-key"'
+    assert any("/finished.jsonl/" in key for key in guest.keys("log/"))
+    assert not any(SECRET.encode() in data for data in everything(guest.root / "store"))
+    assert not any(json.dumps(SECRET)[1:-1].encode() in data for data in everything(guest.root / "store"))
+
+
 def test_a_pass_without_news_asks_nothing_while_something_is_withheld(guest: Guarded) -> None:
     """Neither is it read again."""
     published_again(guest)

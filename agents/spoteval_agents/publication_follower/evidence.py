@@ -11,7 +11,7 @@ from stat import S_ISREG
 from spoteval.files import sync_directory
 from spoteval.publication.needles import Stream
 from spoteval.store.contract import Put, Store
-from spoteval_agents.publication_follower.screen import Screen, Withheld
+from spoteval_agents.publication_follower.screen import Screen, Withheld, secret_of
 from spoteval_agents.publication_follower.work import Blob, Ident
 
 IN_MEMORY_BYTES = 64_000_000
@@ -96,11 +96,6 @@ def _opened(path: Path) -> BufferedReader:
         os.close(descriptor)
         raise ValueError(f"{path}: not a plain file")
     return os.fdopen(descriptor, "rb")
-
-
-def secret_of(credential: str) -> str:
-    """Why a file is withheld."""
-    return f'holds the secret of credential "{credential}"'
 
 
 def blob_of(data: bytes) -> Blob:

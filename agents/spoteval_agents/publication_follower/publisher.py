@@ -10,10 +10,10 @@ from spoteval.publication.keys import manifest_key, part_key, safe_path
 from spoteval.publication.manifest import PartEntry, manifest_bytes, parts_from, witness_line
 from spoteval.shape import Table
 from spoteval.store.contract import StoreError
-from spoteval_agents.publication_follower.evidence import Changed, Evidence, secret_of, take
+from spoteval_agents.publication_follower.evidence import Changed, Evidence, take
 from spoteval_agents.publication_follower.growing import publish_log, publish_state
 from spoteval_agents.publication_follower.numbers import attempt_id
-from spoteval_agents.publication_follower.screen import Withheld
+from spoteval_agents.publication_follower.screen import Withheld, secret_of
 from spoteval_agents.publication_follower.sending import Done, Target, send, send_known
 from spoteval_agents.publication_follower.work import (
     Blob,
@@ -59,7 +59,7 @@ def _episode(target: Target, work: PutEpisode) -> Done:
     done, attempt = Done(), work.attempt
     if work.line is None:
         entries = _send_parts(target, attempt, done)
-        line: Mapping[str, object] = witness_line(attempt, entries)
+        line: Mapping[str, object] = witness_line(target.screen.told(attempt), entries)
         append_line(target.paths.finished, line)
     else:
         line = work.line

@@ -1,13 +1,14 @@
 """Looks through what is about to be published: a file that holds a configured secret is withheld."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from spoteval.config.guest import GuestConfig
 from spoteval.config.shared import ConfigError
 from spoteval.control.dropins import credential_names
 from spoteval.control.secrets import read_credential
+from spoteval.episode import Attempt
 from spoteval.publication.needles import Needles, Stream, needles_of, secrets_in
 from spoteval.run import RunRecord
 from spoteval_agents.publication_follower.work import Ident
@@ -31,6 +32,11 @@ def _no_members(path: Path) -> Iterator[tuple[str, Callable[[], bytes]]]:  # noq
     return iter(())
 
 
+def secret_of(credential: str) -> str:
+    """Why something is withheld."""
+    return f'holds the secret of credential "{credential}"'
+
+
 @dataclass(slots=True)
 class Screen:
     """What to look for, and what of containers was looked through already."""
@@ -43,6 +49,16 @@ class Screen:
     def stream(self) -> Stream:
         """For one file."""
         return Stream(self.needles)
+
+    def told(self, attempt: Attempt) -> Attempt:
+        """The attempt as its witness line and manifest may tell it: a harness quotes its server's answer, key and all."""
+        said = {"verdict": attempt.verdict, "error": attempt.error, "limit": attempt.limit}
+        found = {name: self._found_in(text) for name, text in said.items() if text is not None}
+        held = {name: secret_of(secret) for name, secret in found.items() if secret is not None}
+        return replace(attempt, **{name: f"withheld: {why}" for name, why in held.items()})
+
+    def _found_in(self, text: str) -> str | None:
+        return self.needles.found_in(text.encode(errors="replace"))
 
     def inside(self, path: Path) -> str | None:
         """The credential of which a secret stands in a member of this container; None for what is none."""
