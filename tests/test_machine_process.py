@@ -59,6 +59,24 @@ def test_run_kills_at_the_deadline_with_all_that_was_started() -> None:
     assert ends(int(finished.out))
 
 
+@pytest.mark.runs("starts a program that no signal of ours ends")
+@pytest.mark.parametrize("most_bytes", [None, 100])
+def test_run_waits_for_nothing_that_does_not_die(
+    monkeypatch: pytest.MonkeyPatch, most_bytes: int | None
+) -> None:
+    """A driver that hangs keeps its tool in the kernel, killed or not; whoever asked goes on."""
+    told: list[int] = []
+    monkeypatch.setattr(process, "_signal_group", lambda pid, _: told.append(pid))
+    monkeypatch.setattr(process, "LEFT_S", 0.05)
+    finished = process.run(SLEEPER, 0.05, most_bytes=most_bytes)
+    try:
+        assert (finished.timed_out, finished.code) == (True, -signal.SIGKILL)
+        assert process.is_alive(told[0])
+    finally:
+        os.kill(told[0], signal.SIGKILL)
+        assert ends(told[0])
+
+
 @pytest.mark.runs("asks for a program that is not there")
 @pytest.mark.parametrize(("argv0", "code"), [("no-such-program", 127), ("/etc/passwd", 126)])
 def test_run_answers_as_a_shell_does_for_what_cannot_start(argv0: str, code: int) -> None:

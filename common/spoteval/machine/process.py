@@ -14,6 +14,8 @@ from spoteval.clock import monotonic_s
 from spoteval.shape import Reading, Unreadable
 
 NOT_EXECUTABLE, NOT_FOUND = 126, 127  # what a shell answers for a program that it cannot start
+LEFT_S = 2.0
+"""How long a killed process is waited for: one in an uninterruptible sleep, such as nvidia-smi, dies much later."""
 _OURS_ALONE = frozenset(["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"])
 _PROC = Path("/proc")
 _START_TIME_FIELD = 19  # of what follows the command's name in /proc/PID/stat
@@ -64,13 +66,15 @@ def run(
         code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
         why = getattr(error, "strerror", None) or str(error)
         return Finished(code, "", f"{argv[0]}: {why}", timed_out=False, duration_s=0.0)
-    with child:
+    try:
         if most_bytes is None:
             got = _communicated(child, timeout_s, stdin)
         else:
             got = _bounded(child, began_s + timeout_s, most_bytes)
+    finally:
+        code = _left(child)
     return Finished(
-        code=child.returncode,
+        code=code,
         out=_text(got.out),
         err=_text(got.err),
         timed_out=got.timed_out,
@@ -256,6 +260,18 @@ def _bounded(child: "subprocess.Popen[bytes]", ends_s: float, most_bytes: int) -
                 _signal_group(child.pid, signal.SIGKILL)
                 return _Output(bytes(out), bytes(err), too_much=True)
     return _Output(bytes(out), bytes(err))
+
+
+def _left(child: "subprocess.Popen[bytes]") -> int:
+    """Close our ends and take its code; one that a hung driver or disk keeps from dying is not waited for."""
+    for end in (child.stdin, child.stdout, child.stderr):
+        with suppress(OSError):  # what was to be written to one that is gone
+            if end is not None:
+                end.close()
+    try:
+        return child.wait(LEFT_S)
+    except subprocess.TimeoutExpired:
+        return -signal.SIGKILL
 
 
 def _signal_group(pid: int, signum: int) -> None:
