@@ -11,7 +11,12 @@ from spoteval.control.enders import HOLD_WITHIN_S, Ender
 from spoteval.control.ending import End
 from spoteval.control.requests import FINAL, SOON, Answer
 from spoteval.shape import Reading, Unreadable
-from spoteval_agents.end_handler.decide import BY_ITSELF_S, END_PASS_WITHIN_S, decide
+from spoteval_agents.end_handler.decide import (
+    BY_ITSELF_S,
+    END_PASS_WITHIN_S,
+    STOP_WITHIN_S,
+    decide,
+)
 from spoteval_agents.end_handler.observe import LATE_S, observe
 from spoteval_agents.end_handler.seen import Asked, Policy, RunSeen, Seen, State
 
@@ -218,6 +223,20 @@ def test_members_that_cannot_be_read_are_waited_for() -> None:
         "wait stage=stop reason=complete why=x",
         None,
     )
+
+
+@pytest.mark.parametrize("members", [2, Unreadable("EIO")])
+def test_a_run_that_does_not_stop_keeps_the_machine_on_for_ten_minutes(
+    members: Reading[int],
+) -> None:
+    """A process that a hung driver keeps from dying dies with the machine; a person hears of it."""
+    at = [replace(INTENT, at=ago(age_s)) for age_s in (STOP_WITHIN_S - 0.1, STOP_WITHIN_S)]
+    early, late = (replace(with_run(GOING, members=members), intents=(one,)) for one in at)
+    assert row(early)[0].startswith("wait stage=stop")
+    assert row(late)[1] == "final"
+    told = decide(late, State(), POLICY, NOW).needs_you
+    assert told is not None
+    assert told.startswith("run swe did not stop within 600 s (")
 
 
 @pytest.mark.parametrize(

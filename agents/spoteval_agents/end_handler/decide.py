@@ -1,6 +1,6 @@
 """The end of a run, as stages: the first that is not yet true is what is done next."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from spoteval.clock import Now, elapsed_s, left_s
 from spoteval.control.enders import HOLD_WITHIN_S, ROUNDS, Ender, rounds
@@ -12,6 +12,9 @@ from spoteval_agents.end_handler.seen import AGENT, Policy, RunSeen, Seen, State
 
 BY_ITSELF_S = 30.0
 """How long the processes of a complete run have to end by themselves."""
+STOP_WITHIN_S = 600.0
+"""How long the stop of a run that is over is tried: a process that a hung driver keeps from dying must not keep the
+machine on, whose power-off ends it."""
 END_PASS_WITHIN_S = 120.0
 TRIES = 3
 
@@ -149,15 +152,30 @@ def _ended_before(case: _Case) -> bool:
 
 
 def _before_record(case: _Case, intent: Ender) -> Plan:
-    """Stopped, settled, published."""
+    """Stopped, settled, published: each within its time."""
     for_s = _since_s(intent, case.now)
-    if isinstance(case.run.members, Unreadable):
-        return _wait("stop", {"reason": case.reason}, case.run.members.why)
-    if case.run.members:
-        processes: dict[str, Value] = {"processes": case.run.members, "elapsed_s": _shown(for_s)}
-        if case.reason == COMPLETE and for_s is not None and for_s < BY_ITSELF_S:
-            return _wait("stop", {"reason": case.reason, **processes}, "it may end by itself")
-        return _act(case, "stop", STOP, processes)
+    stops_s = 0.0 if for_s is None else for_s
+    if case.run.members and stops_s < STOP_WITHIN_S:
+        return _stopping(case, case.run.members, stops_s)
+    plan = _published(case, for_s)
+    return replace(plan, needs_you=_deathless(case.run)) if case.run.members else plan
+
+
+def _stopping(case: _Case, members: Unreadable | int, for_s: float) -> Plan:
+    if isinstance(members, Unreadable):
+        return _wait("stop", {"reason": case.reason}, members.why)
+    processes: dict[str, Value] = {"processes": members, "elapsed_s": round(for_s)}
+    if case.reason == COMPLETE and for_s < BY_ITSELF_S:
+        return _wait("stop", {"reason": case.reason, **processes}, "it may end by itself")
+    return _act(case, "stop", STOP, processes)
+
+
+def _deathless(run: RunSeen) -> str:
+    gone = run.members.why if isinstance(run.members, Unreadable) else f"{run.members} processes"
+    return f"run {run.name} did not stop within {STOP_WITHIN_S:.0f} s ({gone}): ended all the same"
+
+
+def _published(case: _Case, for_s: float | None) -> Plan:
     if case.reason != COMPLETE and not case.state.settled and _tries_left(case, SETTLE):
         return _act(case, "settle", SETTLE)
     if case.state.pending != 0 and (for_s is None or for_s < case.policy.publish_within_s):
