@@ -1,7 +1,7 @@
 """`spoteval start --publish-only`: what is left after the end of a run, without resuming it."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,8 @@ from follower_world import Guest
 from spoteval.control.holds import fetch, look, place
 from spoteval.files import touch, write_record
 from spoteval.hold import Hold
-from spoteval.provider.contract import Reply, State
+from spoteval.provider.contract import Observation, Reply, State
+from spoteval.shape import Reading
 from spoteval_agents.publication_follower.cycle import cycle
 from test_cli_stop_start import with_provider
 
@@ -98,6 +99,37 @@ def test_another_hold_is_nobodys_to_pass(
     assert (done.code, done.err) == (3, f"start: {why}\n")
     assert provider.calls == []
     assert len(standing(hosts)) == 2
+
+
+def test_a_try_that_the_idle_guard_ended_can_be_made_again(
+    hosts: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its hold came after the end: the run is over, and the guest hold keeps it so."""
+    idle = replace(END, id="idle-2", by="idle-guard", at=AT + timedelta(hours=1))
+    provider = with_provider(monkeypatch, FakeProvider([S.STOPPED, S.RUNNING]))
+    place(hosts.store, idle)
+    assert hosts.restarter("start", "gpu-1", "--publish-only").code == 0
+    assert provider.calls == ["start"]
+    assert [hold.id.partition("-")[0] for hold in standing(hosts)] == ["publish"]
+
+
+def test_a_file_that_is_touched_meanwhile_stays(
+    hosts: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is a person's hold: only a person lifts it, and nothing is started over it."""
+    provider = with_provider(monkeypatch, FakeProvider([S.STOPPED, S.RUNNING]))
+    observe = provider.observe
+
+    def touched(deadline_s: float) -> Reading[Observation]:
+        touch(hosts.instance.hold, "ben")
+        return observe(deadline_s)
+
+    monkeypatch.setattr(provider, "observe", touched)
+    done = hosts.restarter("start", "gpu-1", "--publish-only")
+    assert hosts.instance.hold.exists()
+    assert (done.code, provider.calls) == (3, [])
+    assert 'held: "ben" (rm ' in done.err
+    assert [hold.id for hold in standing(hosts)] == [END.id]
 
 
 def test_a_touched_file_holds_it_too(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:

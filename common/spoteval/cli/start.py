@@ -69,14 +69,14 @@ def start(
     config = restarter_of(host)
     settings = instance_of(config, instance)
     paths, store = InstancePaths(host.paths.state, settings.name), maybe_store(host)
-    ending = _ending(store, paths) if publish_only else ()
-    if not publish_only:
-        refuse_held(store, paths, settings.name)
+    _free(store, paths, publish_only)
     provider = provider_of(config, settings)
     if _runs(provider):
         raise Refused(f"{settings.name} is RUNNING already; nothing was asked")
     price = provider.price(OBSERVE_S)
     refuse_price(price, config.grant.price_cap)
+    # The provider took its time: what was placed meanwhile holds too.
+    ending = _free(store, paths, publish_only)
     if publish_only and store is not None:
         hold = _held_to_publish(store, paths, reason, within, ending)
     else:
@@ -113,7 +113,11 @@ def _held(store: Store | None, paths: InstancePaths, reason: str) -> str:
     return name
 
 
-def _ending(store: Store | None, paths: InstancePaths) -> tuple[str, ...]:
+def _free(store: Store | None, paths: InstancePaths, publish_only: bool) -> tuple[str, ...]:
+    """Raises Refused where a hold stands; with `publish_only`, one that is not of the end, whose holds it returns."""
+    if not publish_only:
+        refuse_held(store, paths, paths.instance)
+        return ()
     if store is None:
         raise Refused("--publish-only: without a store there is nothing to publish to")
     return ending_holds(store, paths)

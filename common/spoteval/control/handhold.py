@@ -50,6 +50,12 @@ def release_objects(
 
 def release_files(paths: InstancePaths, ids: Iterable[str]) -> tuple[str, ...]:
     """Remove the touch file and the mirrors of these holds; returns what was removed."""
+    file = (str(paths.hold),) if remove(paths.hold) else ()
+    return (*file, *release_mirrors(paths, ids))
+
+
+def release_mirrors(paths: InstancePaths, ids: Iterable[str]) -> tuple[str, ...]:
+    """Remove the mirrors of these holds alone: the touch file is somebody's; returns what was removed."""
     mirrors = paths.hold.with_name(f"{paths.hold.name}.d")
     own = sorted(mirrors / safe(hold_id) for hold_id in ids)
-    return tuple(str(path) for path in (paths.hold, *own) if remove(path))
+    return tuple(str(path) for path in own if remove(path))
