@@ -1,5 +1,6 @@
 """idle_guard: whole cycles on a directory that stands for the disk."""
 
+import errno
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -10,12 +11,13 @@ import pytest
 from crash_points import Crash, CrashPoints
 from hook_world import Guest
 from idle_world import AGENT, Idle
-from spoteval.control import enders
+from spoteval.control import enders, stopping
 from spoteval.control.busy import show_work
 from spoteval.control.enders import Ender
 from spoteval.control.runcontrol import RUN_UNIT
 from spoteval.files import touch, write_record
 from spoteval.shape import Reading, Unreadable
+from spoteval_agents.idle_guard.agent import RETRY_S
 from spoteval_agents.idle_guard.samples import OVER_S
 
 
@@ -191,6 +193,27 @@ def test_a_full_disk_does_not_keep_the_machine_on(idle: Idle) -> None:
     idle.until(1000 + 1400)
     assert idle.off
     assert (guest.host.run / "enders" / "5e55.json").exists()
+
+
+def test_a_withdrawal_that_the_disk_does_not_take_is_tried_again(
+    idle: Idle, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Said once, not thirteen times a minute by a process that dies of it; the machine stays on."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    idle.guard.prove = lambda places, intent: Unreadable("store away")  # noqa: ARG005
+    idle.until(1000 + 1300)
+    touch(idle.guest.durable.keep_alive, "ana")
+    with monkeypatch.context() as patched:
+        patched.setattr(stopping, "withdraw", full)
+        assert [idle.look() for _ in range(3)] == [RETRY_S] * 3
+    idle.look()
+    assert idle.intents()[0].withdrawn
+    said = capsys.readouterr().err
+    assert said.count("withdraw not written: No space left on device") == 1
+    assert said.count("what is decided is written again") == 1
 
 
 def test_a_crash_at_each_write_ends_in_the_same_end(

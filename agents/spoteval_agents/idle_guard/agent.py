@@ -56,6 +56,7 @@ class Guard:
     _told: set[str] = field(default_factory=set, init=False)
     _reported: set[str] = field(default_factory=set, init=False)
     _unread: frozenset[str] = field(default=frozenset(), init=False)
+    _full: str | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.keeping = Keeping(AGENT, self.worker, self.ask)
@@ -74,8 +75,19 @@ class Guard:
         self._logged(decision, now)
         self._warn(seen)
         self._report(disk, seen, now)
-        self._act(decision, disk, own_intent(seen), now)
+        try:
+            self._act(decision, disk, own_intent(seen), now)
+        except OSError as error:
+            self._kept(f"{decision.word} not written: {error.strerror}")
+            return RETRY_S
+        self._kept(None)
         return self._pause_s(decision)
+
+    def _kept(self, error: str | None) -> None:
+        """A disk that takes nothing is said once, and once that it takes something again."""
+        if error != self._full:
+            tell(error or "what is decided is written again", warning=bool(error))
+        self._full = error
 
     def _look(self, disk: Reading[DurablePaths], now: Now) -> Seen:
         """The cheap probes, the newest word of those that block, and the dearest where nothing else is in use."""
