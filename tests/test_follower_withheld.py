@@ -19,6 +19,7 @@ from spoteval.files import read_lines
 from spoteval.harness.parts import members
 from spoteval.publication.needles import Needles, Stream, needles_of, secrets_in
 from spoteval.publication.pull import pull
+from spoteval.store.keys import parse_keys
 from spoteval_agents.publication_follower import evidence
 from spoteval_agents.publication_follower.cycle import cycle
 from spoteval_agents.publication_follower.job import World
@@ -267,6 +268,24 @@ def test_of_a_file_with_several_lines_only_secrets_are_looked_for() -> None:
     assert secrets_in(text) == ("abcdefgh12345678", "tok-12345678")
     assert secrets_in("one-line-key\n") == ("one-line-key",)
     assert secrets_in("") == ()
+
+
+@pytest.mark.parametrize("quoted", ["{}", '"{}"', "'{}'"])
+def test_a_key_is_looked_for_as_the_store_reads_it(quoted: str) -> None:
+    """Quotes and `export` may stand in its file, and never stand in a log."""
+    text = f"export AWS_ACCESS_KEY_ID=AKIAEXAMPLE1\nexport AWS_SECRET_ACCESS_KEY={quoted}\n"
+    text = text.format("abcdefgh1234+/=")
+    assert secrets_in(text) == (parse_keys(text).secret_access_key,) == ("abcdefgh1234+/=",)
+
+
+def test_a_file_without_a_secret_is_said(tmp_path: Path) -> None:
+    """Two lines of which none names what it is: nothing could be looked for."""
+    made = Guest(tmp_path)
+    (tmp_path / "odd").write_text("AKIAEXAMPLE1\nabcdefgh12345678\n")
+    (tmp_path / "odd").chmod(0o600)
+    plan = replace(made.record.plan, secret_env={"A": "odd"})
+    screen = screen_of(made.config, replace(made.record, plan=plan), tmp_path)
+    assert screen.complaints == ("credential odd: no secret is seen in it: none is looked for",)
 
 
 def test_the_secrets_of_host_file_and_run_are_looked_for(tmp_path: Path) -> None:

@@ -86,6 +86,8 @@ def screen_of(
     for name in names:
         try:
             secrets[name] = secrets_in(read_credential(credentials, name))
+            if not secrets[name]:
+                complaints.append(f"credential {name}: no secret is seen in it: none is looked for")
         except ConfigError as error:
             complaints.append(f"{error}; what holds its secret is not withheld")
     needles = needles_of(secrets)

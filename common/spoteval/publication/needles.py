@@ -64,12 +64,13 @@ def secrets_in(text: str) -> tuple[str, ...]:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if len(lines) == 1:
         return (lines[0],)
-    pairs = (line.partition("=") for line in lines)
-    return tuple(
-        value.strip()
-        for key, equals, value in pairs
-        if equals and value.strip() and _is_secret(key)
-    )
+    pairs = ((key, _bare(value)) for key, _, value in (line.partition("=") for line in lines))
+    return tuple(value for key, value in pairs if value and _is_secret(key))
+
+
+def _bare(value: str) -> str:
+    """Without the quotes that a file of keys may have around it, and a log has not."""
+    return value.strip().strip("\"'")
 
 
 def _is_secret(key: str) -> bool:
