@@ -119,7 +119,9 @@ def test_an_error_that_quotes_the_key_is_told_without_it(guest: Guarded) -> None
     assert manifest["error"] == 'withheld: holds the secret of credential "model-key"'
     assert any("/finished.jsonl/" in key for key in guest.keys("log/"))
     assert not any(SECRET.encode() in data for data in everything(guest.root / "store"))
-    assert not any(json.dumps(SECRET)[1:-1].encode() in data for data in everything(guest.root / "store"))
+    assert not any(
+        json.dumps(SECRET)[1:-1].encode() in data for data in everything(guest.root / "store")
+    )
 
 
 def test_a_pass_without_news_asks_nothing_while_something_is_withheld(guest: Guarded) -> None:

@@ -203,7 +203,7 @@ def test_a_withdrawal_that_the_disk_does_not_take_is_tried_again(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    idle.guard.prove = lambda places, intent: Unreadable("store away")  # noqa: ARG005
+    idle.proof = Unreadable("store away")
     idle.until(1000 + 1300)
     touch(idle.guest.durable.keep_alive, "ana")
     with monkeypatch.context() as patched:

@@ -51,14 +51,17 @@ class Screen:
         return Stream(self.needles)
 
     def told(self, attempt: Attempt) -> Attempt:
-        """The attempt as its witness line and manifest may tell it: a harness quotes its server's answer, key and all."""
-        said = {"verdict": attempt.verdict, "error": attempt.error, "limit": attempt.limit}
-        found = {name: self._found_in(text) for name, text in said.items() if text is not None}
-        held = {name: secret_of(secret) for name, secret in found.items() if secret is not None}
-        return replace(attempt, **{name: f"withheld: {why}" for name, why in held.items()})
+        """The attempt as witness line and manifest may tell it: a harness quotes its server, key and all."""
+        return replace(
+            attempt,
+            verdict=self._told(attempt.verdict),
+            error=self._told(attempt.error),
+            limit=self._told(attempt.limit),
+        )
 
-    def _found_in(self, text: str) -> str | None:
-        return self.needles.found_in(text.encode(errors="replace"))
+    def _told(self, text: str | None) -> str | None:
+        secret = None if text is None else self.needles.found_in(text.encode(errors="replace"))
+        return text if secret is None else f"withheld: {secret_of(secret)}"
 
     def inside(self, path: Path) -> str | None:
         """The credential of which a secret stands in a member of this container; None for what is none."""

@@ -60,4 +60,6 @@ def _is_of_end(hold: Hold) -> bool:
 
 def _is_idle_after(hold: Hold, ends: Iterable[Hold]) -> bool:
     at = hold.at
-    return hold.by == _IDLER and at is not None and any(e.at is not None and e.at < at for e in ends)
+    return (
+        hold.by == _IDLER and at is not None and any(e.at is not None and e.at < at for e in ends)
+    )
