@@ -1,7 +1,7 @@
 """Lives and starts as the restarter counts them: what each stop counts for, what was missed, what was refused."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -26,7 +26,7 @@ from spoteval.publication.listing import Fact
 from spoteval.shape import Unreadable
 from spoteval_agents.restarter.decide import decide
 from spoteval_agents.restarter.intent import answered, intend
-from spoteval_agents.restarter.lives import counted
+from spoteval_agents.restarter.lives import counted, latest
 from spoteval_agents.restarter.observe import observe
 from spoteval_agents.restarter.policy import Policy
 from spoteval_agents.restarter.seen import Seen
@@ -135,7 +135,7 @@ def test_without_the_store_nothing_is_known_of_the_guest() -> None:
     for seen, policy in ((look(store=AWAY), POLICY), (look(), replace(POLICY, local=True))):
         state, _ = after(RUNS, seen, 9000, policy)
         assert state.stop is not None
-        assert (state.stop.booted, state.counts.faceless) == (None, 0)
+        assert (state.stop.booted, state.counts.faceless, state.counts.boot_seq) == (None, 0, 0)
 
 
 def test_a_life_knows_its_boot_and_the_one_before() -> None:
@@ -148,6 +148,16 @@ def test_a_life_knows_its_boot_and_the_one_before() -> None:
     state, _ = after(state, look(State.RUNNING, store=sight(facts=facts)), 120)
     assert state.life is not None
     assert state.life.boot == 4
+
+
+def test_a_boot_while_a_start_is_open_may_be_that_starts_own() -> None:
+    """It is not yet one of before."""
+    seen = look(store=sight(facts=(BOOTED,)))
+    for ask in (Ask(mark(0), boot_seq=3), Ask(mark(0), recovered=True)):
+        assert counts_of(stopped(ask=ask), seen, 60).boot_seq == 0
+    assert counts_of(stopped(), seen, 60).boot_seq == 3
+    starts = look(State.STARTING, store=sight(facts=(BOOTED,)))
+    assert counts_of(stopped(word="STARTING"), starts, 60).boot_seq == 0
 
 
 def test_the_first_boot_of_all_is_that_of_the_first_life() -> None:
@@ -268,6 +278,22 @@ def test_a_reboot_of_the_guest_is_no_stop(memory: Memory, seen: Seen) -> None:
     assert [event.kind for event in after(memory, seen, 600)[1]] == []
 
 
+def test_a_missed_stop_of_a_life_that_put_no_fact() -> None:
+    """Its guest said nothing; the boot before it said nothing of it."""
+    memory = replace(LAST, life=Life(mark(0), PRICE, 2))
+    seen = look(State.STARTING, store=sight(facts=(Fact(2, "s2", "booted"),)))
+    state, news = after(memory, seen, 9000)
+    assert (news[0].kind, news[0].evidence) == ("stopped", "starting-again")
+    assert state.stop is not None
+    assert (state.stop.booted, state.counts.boot_seq, state.counts.faceless) == (False, 2, 1)
+
+
+def test_without_a_life_no_stop_was_missed() -> None:
+    """Whatever the last word was."""
+    for word in ("RUNNING", "STOPPED", None):
+        assert after(replace(LAST, word=word, life=None), look(State.STARTING), 60)[1] == []
+
+
 def test_a_life_of_others_between_two_looks_is_told() -> None:
     """Somebody started it by hand, and it is off again."""
     memory = stopped(last_start=NOON)
@@ -284,6 +310,27 @@ def test_the_facts_of_a_missed_life_are_not_those_of_the_next() -> None:
     assert (state.life.boot_seq, state.life.boot) == (3, 4)
     assert state.stop is not None
     assert state.stop.healthy is True
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "expected"),
+    [
+        (None, None, None),
+        (None, NOON, NOON),
+        (NOON, None, NOON),
+        (NOON, LATER, LATER),
+        (LATER, NOON, LATER),
+        (NOON, NOON, NOON),
+    ],
+)
+def test_the_last_start_is_the_latest_that_was_ever_named(
+    known: datetime | None, said: datetime | None, expected: datetime | None
+) -> None:
+    """No answer unmakes a start; the stop that ends a life is named after it too."""
+    assert latest(known, said) == expected
+    state, _ = after(replace(RUNS, last_start=known), look(last_start=said), 60)
+    assert state.stop is not None
+    assert (state.last_start, state.stop.last_start) == (expected, expected)
 
 
 # On purpose

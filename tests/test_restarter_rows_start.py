@@ -12,7 +12,13 @@ from spoteval.provider.contract import ErrorKind
 from spoteval.settings.money import Money
 from spoteval.shape import Unreadable
 from spoteval_agents.restarter.decide import decide, pause_s
-from spoteval_agents.restarter.policy import Policy, guard_pause_s, rated_s
+from spoteval_agents.restarter.policy import (
+    Policy,
+    guard_pause_s,
+    own_identity,
+    rated_s,
+    since_s,
+)
 from spoteval_agents.restarter.seen import Seen
 from spoteval_agents.restarter.state import Counts, Ownership, Refusal, Stop, Unknown
 from spoteval_agents.restarter.state import State as Memory
@@ -154,6 +160,8 @@ def test_row_16_a_host_without_a_name_owns_nothing() -> None:
         "not-owner",
         "/var/lib/spoteval/identity: damaged",
     )
+    assert own_identity(policy) is None
+    assert own_identity(POLICY) == ME
 
 
 def test_row_16_without_a_register_there_is_no_question() -> None:
@@ -194,6 +202,13 @@ def test_too_many_requests_widen_the_interval(refusals: int, expected: float) ->
     memory = stopped(-60, counts=Counts(rated=refusals))
     if refusals:
         assert pause_s(said(memory), memory, POLICY) == expected
+
+
+def test_no_time_has_passed_while_nobody_can_know() -> None:
+    """Since a mark of another boot, on a clock that is not synchronised: every wait stays a wait."""
+    assert since_s(mark(0), now(60)) == 60.0
+    assert since_s(mark(0), now(60, "b2")) == 60.0
+    assert since_s(mark(0), now(60, "b2", synced=False)) == 0.0
 
 
 def test_an_interval_that_is_longer_anyway_is_not_shortened() -> None:

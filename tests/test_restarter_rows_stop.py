@@ -208,6 +208,13 @@ def test_row_14_preemptions_before_episodes(seen: int, finished: int, expected: 
     assert found.word == expected
 
 
+def test_row_14_a_rule_that_is_off_never_trips() -> None:
+    """However often it was taken."""
+    often = stopped(-60, counts=Counts(unhealthy=99, interrupted=99))
+    off = limits(preemptions_before_healthy=None, preemptions_before_episodes=None)
+    assert said(often, policy=off).word == "start"
+
+
 def test_row_14_preemptions_before_episodes_says_how_far_it_came() -> None:
     """All four figures."""
     assert said(stopped(-60, counts=Counts(interrupted=3, finished=7))).line() == (

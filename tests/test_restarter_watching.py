@@ -23,6 +23,7 @@ from spoteval.config.grant import Grant
 from spoteval.event import NEEDS_YOU, Event
 from spoteval.provider.contract import State
 from spoteval.publication.listing import Fact
+from spoteval.run import StopRules
 from spoteval.settings.money import Money
 from spoteval.shape import Unreadable
 from spoteval_agents.restarter.decide import decide
@@ -302,6 +303,41 @@ def test_a_grant_that_ends_while_it_runs_is_told() -> None:
     assert event.reason == (
         "granted until 2026-12-01T12:01:00.000Z while it runs; it is not started again"
     )
+
+
+def test_both_limits_are_told_in_one_sentence_while_it_runs_alone() -> None:
+    """What stands still is not told of them: its line says so."""
+    grant = replace(GRANT, spend=Money(600, "USD"), until=NOON + timedelta(seconds=60))
+    policy = replace(POLICY, grant=grant)
+    memory = replace(RUNS, spent=600.0, life=Life(mark(0), None, 2, 3))
+    _, (event,) = after(memory, look(State.RUNNING), 60, policy)
+    assert event.reason == (
+        "600.00 of 600.00 USD spent and granted until 2026-12-01T12:01:00.000Z while it runs; it is"
+        " not started again"
+    )
+    assert told(stopped(spent=600.0), look(), 120, policy) == []
+
+
+def test_a_run_that_asks_for_more_than_is_granted_is_told() -> None:
+    """Each rule of it, once, and when it is over; also where the provider is silent."""
+    policy = replace(POLICY, grant=replace(GRANT, spend=Money(500, "USD"), failed_starts_s=2700))
+    memory = replace(RUNS, life=Life(mark(0), PRICE, 2, 3))
+    loose = replace(RUN, rules=StopRules(spend=Money(600, "USD"), failed_starts_s=3600))
+    state, (assigned, event) = after(memory, look(None, store=sight(run=loose)), 60, policy)
+    assert (assigned.kind, event.kind) == ("run-assigned", NEEDS_YOU)
+    assert event.reason == (
+        'run swe-lite-q3: spend "600.00 USD": looser than "500.00 USD" in [grant]: a run may only'
+        ' tighten it; failed_starts "60min": looser than "45min" in [grant]: a run may only tighten'
+        " it; [grant] stands"
+    )
+    assert event.detail == {"topic": "looser", "command": "spoteval status"}
+    assert told(state, look(None, store=sight(run=loose)), 120, policy) == []
+    for run in (RUN, replace(RUN, rules=StopRules(spend=Money(500, "USD"))), None):
+        state_, news = after(state, look(State.RUNNING, store=sight(run=run)), 180, policy)
+        assert [item.reason for item in news if item.kind == "cleared"] == [
+            "the run asks for no more than [grant]"
+        ]
+        assert "looser" not in state_.told
 
 
 # Finished episodes
