@@ -1,8 +1,10 @@
 """`spoteval stop` and `spoteval start`."""
 
+import errno
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -229,6 +231,27 @@ def _enders(hosts: Hosts) -> tuple[Ender, ...]:
     return found
 
 
+def test_a_full_disk_keeps_no_machine_on(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the marker nor the request is taken: the hook stops the run, and the machine goes off."""
+
+    def full(*_: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("spoteval.cli.stop_guest.stop_active", full)
+    monkeypatch.setattr("spoteval.cli.stop_guest.active_record", lambda _: None)
+    monkeypatch.setattr("spoteval.cli.stop_guest.ask_pass", full)
+    done = hosts.guest("stop", "gpu-1", "--reason", "full")
+    assert (done.code, done.err.splitlines()[1:]) == (
+        0,
+        [
+            "run: OSError: [Errno 28] No space left on device",
+            "last pass: No space left on device; the next boot publishes the rest",
+            "power off asked",
+        ],
+    )
+    assert (hosts.base / "node" / "run" / "poweroff").exists()
+
+
 def test_stop_on_the_guest_needs_its_hold(hosts: Hosts) -> None:
     """A store that is away: nothing is stopped, or the restarter would start the machine again."""
     (hosts.base / "store").rmdir()
@@ -368,7 +391,8 @@ def test_a_wrong_provider_table_is_configuration(hosts: Hosts) -> None:
         done = hosts.restarter(*words)
         assert (done.code, done.err) == (
             2,
-            f"{hosts.base}/restarter/config.toml: [instance.gpu-1] cloud: missing\n",
+            f"{hosts.base}/restarter/config.toml: [instance.gpu-1] clowd: unknown key"
+            ' (did you mean "cloud"?)\n',
         )
     assert not hosts.instance.hold.exists()
 

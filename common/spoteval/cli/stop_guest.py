@@ -99,10 +99,15 @@ def _stop_run(host: Host, disk: DurablePaths, reason: str) -> str:
         return stop_active(host, disk, active_record(disk), reason)
     except (Failed, Refused) as error:
         return f"run: {error}"
+    except Exception as error:  # noqa: BLE001 - a full disk takes no marker, an adapter may not load
+        return f"run: {type(error).__name__}: {error}"
 
 
 def _last_pass(disk: DurablePaths) -> str:
-    done = ask_pass(disk, FINAL, "stop", PASS_WITHIN_S)
+    try:
+        done = ask_pass(disk, FINAL, "stop", PASS_WITHIN_S)
+    except OSError as error:
+        return f"last pass: {error.strerror}; the next boot publishes the rest"
     if done is None:
         return (
             f"last pass: no answer within {PASS_WITHIN_S:.0f} s; the next boot publishes the rest"
