@@ -387,13 +387,10 @@ def test_a_wrong_provider_table_is_configuration(hosts: Hosts) -> None:
     """Exit 2 with file, table and key, before anything is held."""
     text = restarter_file(hosts.base).replace("cloud =", "clowd =")
     hosts.configure("restarter", text)
+    why = '[instance.gpu-1] clowd: unknown key (did you mean "cloud"?)'
     for words in (("stop", "--reason", "x"), ("start",)):
         done = hosts.restarter(*words)
-        assert (done.code, done.err) == (
-            2,
-            f"{hosts.base}/restarter/config.toml: [instance.gpu-1] clowd: unknown key"
-            ' (did you mean "cloud"?)\n',
-        )
+        assert (done.code, done.err) == (2, f"{hosts.base}/restarter/config.toml: {why}\n")
     assert not hosts.instance.hold.exists()
 
 
