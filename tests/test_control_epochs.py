@@ -9,7 +9,7 @@ from crash_points import Crash, CrashPoints
 from guest_world import NOW
 from spoteval.control.epochs import Claimant, Forked, claim, claimed
 from spoteval.paths import RunPaths
-from spoteval.store.contract import StoreError, StoreRefused
+from spoteval.store.contract import Put, StoreError, StoreRefused
 from spoteval.store.file import FileStore
 
 
@@ -57,6 +57,22 @@ def test_a_copied_disk_that_comes_second_is_forked(tmp_path: Path, kind: type[Fi
     with pytest.raises(Forked, match=r"^runs/swe/epochs/000002.json: claimed by session"):
         claim(there, copy, who("s9"), NOW)
     assert claimed(copy, "s9") is None
+
+
+class Deaf(PutOnly):
+    """Its client did not hear the first answer, and asked once more."""
+
+    def put(self, key: str, data: bytes) -> Put:
+        """Created, and then met."""
+        super().put(key, data)
+        return Put.REPEATED
+
+
+def test_an_answer_that_was_lost_is_no_fork(tmp_path: Path) -> None:
+    """A key that may only put cannot look whose it is; it is not a copied disk for that."""
+    paths = RunPaths(tmp_path / "run")
+    assert claim(store(tmp_path, Deaf), paths, who("s1"), NOW) == 1
+    assert claimed(paths, "s1") == 1
 
 
 def test_a_store_that_is_away_leaves_nothing_claimed(tmp_path: Path) -> None:

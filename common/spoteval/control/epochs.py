@@ -18,7 +18,7 @@ from spoteval.files import (
 from spoteval.paths import RunPaths
 from spoteval.publication.keys import epoch_key
 from spoteval.shape import ShapeError, Table, Unreadable
-from spoteval.store.contract import Store, StoreError, StoreRefused
+from spoteval.store.contract import Put, Store, StoreError, StoreRefused
 
 _WISHES = "wishes.jsonl"
 
@@ -70,8 +70,11 @@ def _put(store: Store, paths: RunPaths, who: Claimant, epoch: int, now: Now) -> 
         append_line(paths.epochs / _WISHES, {"epoch": epoch, "session": who.session})
     key = epoch_key(who.run, epoch)
     body = {"session": who.session, "instance": who.instance, "at": stamp(now.wall)}
-    if store.put(key, encoded(body)).is_ours:
+    answer = store.put(key, encoded(body))
+    if answer.is_ours:
         return who.session
+    if answer is Put.REPEATED:
+        wished = (*wished, who.session)  # the store's own earlier try, of which no answer came
     owner = _owner(store, key, wished)
     if owner != who.session and owner not in wished:
         raise Forked(f'{key}: claimed by session "{owner}", which this disk does not know')

@@ -10,7 +10,7 @@ from spoteval.hold import Hold, hold_from, unread_hold
 from spoteval.publication.keys import hold_key, instance_prefix, release_key
 from spoteval.publication.listing import InstanceListing, listing
 from spoteval.shape import Reading, Unreadable
-from spoteval.store.contract import Put, Store, StoreError
+from spoteval.store.contract import Store, StoreError
 
 PROVED, ACKNOWLEDGED = "proved", "acknowledged"
 
@@ -24,7 +24,7 @@ def place(store: Store, hold: Hold) -> str:
     """
     key, body = hold_key(hold.instance, hold.id), encoded(hold.record())
     store.put(key, body)
-    return PROVED if store.put(key, body) is Put.EXISTS else ACKNOWLEDGED
+    return ACKNOWLEDGED if store.put(key, body).is_ours else PROVED
 
 
 def read_back(store: Store, hold: Hold) -> str:

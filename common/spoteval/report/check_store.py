@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from spoteval.files import encoded
 from spoteval.publication.keys import fact_key, instance_prefix, release_key
 from spoteval.report.check import Check, fail, ok, warn
-from spoteval.store.contract import Put, Store, StoreError, StoreRefused
+from spoteval.store.contract import Store, StoreError, StoreRefused
 
 _ID = "check"
 _PAGE = "docs/stores/s3.md"
@@ -23,7 +23,7 @@ def put_check(store: Store, instance: str) -> Check:
         second = store.put(key, encoded({}))
     except StoreError as error:
         return fail("store", str(error))
-    if second is Put.EXISTS:
+    if not second.is_ours:
         return ok("store", f"{works}, create-only")
     return warn(
         "store",

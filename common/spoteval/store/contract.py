@@ -12,13 +12,16 @@ class Put(Enum):
 
     CREATED = "created"
     EXISTS = "exists"
+    REPEATED = "repeated"
+    """It exists, and an earlier try of this very put had no answer: whose object it is, that try's or another's, nobody
+    knows."""
     ACKNOWLEDGED = "acknowledged"
     """The store knows no condition: the key holds these bytes now, and nobody knows whether it held others before."""
 
     @property
     def is_ours(self) -> bool:
         """Whether the key holds the bytes of this very put."""
-        return self is not Put.EXISTS
+        return self in (Put.CREATED, Put.ACKNOWLEDGED)
 
 
 @dataclass(frozen=True, slots=True)

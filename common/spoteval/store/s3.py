@@ -124,8 +124,8 @@ class S3Store:
             return self._call(what, act, within_s)
         except _NoCondition:
             return self._without_condition(what, act, within_s)
-        except _Exists:
-            return Put.EXISTS
+        except _Exists as exists:
+            return Put.REPEATED if exists.is_repeated else Put.EXISTS
 
     def _without_condition(self, what: str, act: Act[Put], within_s: float) -> Put:
         """For services that answer 501 to the condition: kept for this process once it worked."""
@@ -146,7 +146,7 @@ class S3Store:
 
     def _call(self, what: str, act: Act[T], within_s: float = CALL_S) -> T:
         """One call with all its tries, inside one deadline. Raises StoreError."""
-        deadline, tries = Deadline(self._patience.clock, within_s), 0
+        deadline, tries, is_open = Deadline(self._patience.clock, within_s), 0, False
         while True:
             tries += 1
             try:
@@ -159,12 +159,15 @@ class S3Store:
                 self._kept.drop()
             pause = pause_s(trouble, tries, deadline.left_s, self._patience.dice())
             if pause is None:
-                raise _failed(what, trouble, tries)
+                raise _failed(what, trouble, tries, is_open)
+            is_open = is_open or trouble.is_open
             self._patience.sleep(pause)
 
 
 class _Exists(StoreError):
-    """The condition did not hold."""
+    """The condition did not hold; `is_repeated`: perhaps by an earlier try of the same call."""
+
+    is_repeated = False
 
 
 class _NoCondition(StoreError):
@@ -179,6 +182,9 @@ _KINDS: Mapping[Way, type[StoreError]] = {
 }
 
 
-def _failed(what: str, trouble: Trouble, tries: int) -> StoreError:
+def _failed(what: str, trouble: Trouble, tries: int, is_open: bool) -> StoreError:
     tried = f" ({tries} tries)" if tries > 1 else ""
-    return _KINDS.get(trouble.way, StoreError)(f"{what}: {trouble.text}{tried}")
+    error = _KINDS.get(trouble.way, StoreError)(f"{what}: {trouble.text}{tried}")
+    if isinstance(error, _Exists):
+        error.is_repeated = is_open
+    return error

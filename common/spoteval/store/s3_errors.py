@@ -42,6 +42,7 @@ TROUBLES = (
 SKEW_S = 300.0
 """From here on services refuse a signature, some of them as if the key were wrong (AWS: 15 min)."""
 _WORD = re.compile(r"[A-Za-z0-9.]{1,60}")
+_OPEN_STATUS = frozenset([500, 502, 504])  # a gateway's, or of a service that failed half-way
 _SKEWED = frozenset(["RequestTimeTooSkewed", "RequestExpired"])
 _DNS = 'its name is not known (DNS; is "endpoint_url" right?)'
 
@@ -59,12 +60,14 @@ class Way(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """One failed attempt. `after_s`: how long the service asks to be left alone; `is_of_key`: another key may do."""
+    """One failed attempt. `after_s`: how long the service asks to be left alone; `is_of_key`: another key may do;
+    `is_open`: what was asked may have been done."""
 
     way: Way
     text: str
     after_s: float | None = None
     is_of_key: bool = False
+    is_open: bool = False
 
 
 def trouble_of(error: Exception, now: Now) -> Trouble:
@@ -72,7 +75,7 @@ def trouble_of(error: Exception, now: Now) -> Trouble:
     if isinstance(error, ClientError):
         return _answered(error.response, now)
     if isinstance(error, Damaged):
-        return Trouble(Way.AGAIN, "the bytes that came are not those that were put")
+        return Trouble(Way.AGAIN, "the bytes that came are not those that were put", is_open=True)
     if isinstance(error, boto.SSLError):
         return Trouble(Way.LATER, "TLS failed (its certificate, AWS_CA_BUNDLE, or http for https)")
     if isinstance(error, boto.NoCredentialsError):
@@ -98,15 +101,16 @@ _NETWORK = (boto.ConnectionError, boto.HTTPClientError, boto.IncompleteReadError
 def _unanswered(error: Exception) -> Trouble:
     causes = list(_causes(error))
     if isinstance(error, boto.ConnectTimeoutError | boto.ReadTimeoutError):
-        return Trouble(Way.AGAIN, "no answer: timeout")
+        return Trouble(Way.AGAIN, "no answer: timeout", is_open=True)
     if any(isinstance(cause, socket.gaierror) for cause in causes) or _says_dns(error):
         return Trouble(Way.LATER, _DNS)
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
         return Trouble(Way.LATER, "connection refused (is the service up, and endpoint_url right?)")
     if any(isinstance(cause, TimeoutError) for cause in causes):
-        return Trouble(Way.AGAIN, "no answer: timeout")
+        return Trouble(Way.AGAIN, "no answer: timeout", is_open=True)
     said = next((c.strerror for c in causes if isinstance(c, OSError) and c.strerror), None)
-    return Trouble(Way.AGAIN, f"the connection broke: {said or type(error).__name__}")
+    text = f"the connection broke: {said or type(error).__name__}"
+    return Trouble(Way.AGAIN, text, is_open=True)
 
 
 def _says_dns(error: Exception) -> bool:
@@ -138,7 +142,8 @@ def _answered(response: Mapping[str, object], now: Now) -> Trouble:
     if status in (301, 307, 400) and (region := _word(headers.get("x-amz-bucket-region"))):
         return Trouble(Way.LATER, f'{name}: the bucket is elsewhere: set [store] region "{region}"')
     after_s = float(_number(headers.get("retry-after"))) or None
-    return Trouble(way, f"{name}{': ' if text else ''}{text}", after_s, code in KEY_CODES)
+    whole = f"{name}{': ' if text else ''}{text}"
+    return Trouble(way, whole, after_s, code in KEY_CODES, status in _OPEN_STATUS)
 
 
 def _verdict(status: int, code: str, message: str) -> tuple[Way, str]:
