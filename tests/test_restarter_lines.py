@@ -47,6 +47,7 @@ from spoteval_agents.restarter.state import (
     Ownership,
     Refusal,
     Stop,
+    StopAsks,
 )
 from spoteval_agents.restarter.state import State as Memory
 
@@ -484,6 +485,21 @@ def test_a_start_that_is_reached_goes_on_record(
     asked = {"asked_s": asked_s} if asked_s is not None else {}
     assert records(news) == [record | {"detail": {"boot_seq": life.boot_seq, **asked}}]
     assert (state.life, state.ask, state.failures) == (life, None, 0)
+
+
+def test_what_runs_again_owes_no_stop_and_took_milliseconds_to_come() -> None:
+    """Requests to stop were those of the life before."""
+    memory = stopped(ask=Ask(mark(500)), stop_asks=StopAsks(mark(400), 2))
+    state, news = see_reached(memory, look(State.RUNNING), POLICY, now(600.12345))
+    assert (state.stop_asks, news[0].detail["asked_s"]) == (None, 100.123)
+
+
+def test_a_window_ends_quietly_where_a_life_goes_on() -> None:
+    """One that nobody knew of, after a takeover: it runs, and what runs was told."""
+    lives = replace(stopped(), word="RUNNING", life=Life(mark(0), PRICE))
+    open_ = replace(lives, ask=Ask(mark(500), recovered=True))
+    for memory in (open_, lives):
+        assert see_reached(memory, look(State.RUNNING), POLICY, now(600)) == (lives, ())
 
 
 def test_a_start_of_others_is_reached_when_it_runs_or_is_over() -> None:

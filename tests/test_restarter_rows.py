@@ -153,6 +153,19 @@ def test_row_1_repeats_a_stop_ever_more_rarely(count: int, wait_s: float) -> Non
     assert word(memory, look(State.RUNNING), 1000 + wait_s) == "stop"
 
 
+def test_row_1_says_when_it_asks_again() -> None:
+    """While a stop that was asked for may still come."""
+    memory = Memory(
+        word="RUNNING",
+        since=mark(0),
+        holds=(KnownHold(GUEST_HOLD, mark(0)),),
+        stop_asks=StopAsks(mark(1000), 1),
+    )
+    assert decide(memory, look(State.RUNNING), POLICY, now(1060)).why == (
+        "spoteval hold release gpu-1; a stop was asked for, again in 60 s"
+    )
+
+
 # Row 3
 
 
@@ -272,7 +285,9 @@ def test_row_9_a_deadline_passes_on_a_true_clock_alone(
     """At its second it has passed; on a clock that is not synchronised nothing has."""
     run = replace(RUN, deadline=NOON + timedelta(seconds=left_s))
     memory = stopped(-900, run=run)
-    assert decide(memory, look(), POLICY, now(0, synced=synced)).word == expected
+    found = decide(memory, look(), POLICY, now(0, synced=synced))
+    assert found.word == expected
+    assert found.pairs.get("evidence") == ("deadline" if expected == "run-over" else None)
 
 
 # Row 13

@@ -194,6 +194,15 @@ def test_a_store_outage_is_told_after_half_an_hour(at_s: float, expected: list[s
     assert told(state, look(State.RUNNING), at_s + 60) == (["-store"] if expected else [])
 
 
+def test_an_outage_is_measured_from_its_first_look() -> None:
+    """With the newest reason; the first look that reads the store ends it."""
+    state, _ = after(RUNS, look(State.RUNNING, store=AWAY), 60)
+    assert state.away == Away(mark(60), "connection refused")
+    state, _ = after(state, look(State.RUNNING, store=Unreadable("403")), 120)
+    assert state.away == Away(mark(60), "403")
+    assert after(state, look(State.RUNNING), 180)[0].away is None
+
+
 def test_one_outage_is_told_once() -> None:
     """Where a start is kept back, it is told after three looks, and not once more after half an hour."""
     state, heard = stopped(-900), []
@@ -360,6 +369,18 @@ def test_finished_episodes_are_those_that_were_ever_heard_of() -> None:
     state, _ = after(state, replace(told_more, guest=Guest(3.0, None, None, None)), 180)
     assert state.counts.finished == 57
     assert after(state, look(None, store=AWAY), 240)[0].counts.finished == 57
+
+
+def test_finished_episodes_count_from_the_boot_in_which_the_run_was_assigned() -> None:
+    """That one included; a boot before it speaks of the run before, also where it assigned none."""
+    facts = (
+        Fact(1, "s1", "run-old-1"),
+        Fact(2, "s2", "finished-100"),
+        Fact(3, "s3", "run-swe-lite-q3-2"),
+        Fact(3, "s3", "finished-20"),
+    )
+    state, _ = after(RUNS, look(State.RUNNING, store=sight(facts=facts)), 60)
+    assert state.counts.finished == 20
 
 
 def test_a_boot_of_two_runs_announces_for_neither() -> None:
