@@ -54,7 +54,12 @@ class Run:
         return subprocess.Popen(command.argv, env=env, cwd=self.work)
 
     def cut(self, signum: int, begins: int = CUT_AFTER, ends: int = 2) -> None:
-        """Start, let some begin and some end, stop, and settle as boot-resume does."""
+        """Start, let some begin and some end, stop, and settle as boot-resume does.
+
+        The last two to begin wait to be cut, however slow the machine is.
+        """
+        wait = self.witness.with_name("wait-from")
+        wait.write_text(str(begins - 1))
         process = self.start()
         deadline = time.monotonic() + 180
         while self.said()["begin"] < begins or self.said()["end"] + self.said()["fail"] < ends:
@@ -63,6 +68,7 @@ class Run:
             time.sleep(0.05)
         process.send_signal(signum)
         process.wait()
+        wait.unlink()
         survey = Inspect().survey(self.record, self.work)
         is_final = self.record.plan.settlement == "none"
         cut = Outcome.PREEMPTION_INTERRUPTED

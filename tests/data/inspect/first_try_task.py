@@ -19,6 +19,14 @@ def _say(word: str, sample: object, epoch: int) -> int:
     return path.read_text().count(line)
 
 
+def _waits(sample: object, epoch: int) -> bool:
+    """Whether this one is to be cut: it began as the one numbered in `wait-from`, or later."""
+    witness = Path(os.environ["SPOTEVAL_WITNESS"])
+    first = witness.with_name("wait-from")
+    begins = [line for line in witness.read_text().splitlines() if line.startswith("begin ")]
+    return first.exists() and begins.index(f"begin {sample} {epoch}") + 1 >= int(first.read_text())
+
+
 @solver  # type: ignore[untyped-decorator, misc]
 def answer(seconds: float, fails: list[str]) -> Solver:
     """Wait, and answer without a model: sample 2 rightly, sample 3 wrongly, and so on."""
@@ -26,6 +34,8 @@ def answer(seconds: float, fails: list[str]) -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         tries = _say("begin", state.sample_id, state.epoch)
         await asyncio.sleep(seconds)
+        while _waits(state.sample_id, state.epoch):
+            await asyncio.sleep(seconds)
         if str(state.sample_id) in fails and tries == 1:
             _say("fail", state.sample_id, state.epoch)
             raise RuntimeError("fails on its first try")
