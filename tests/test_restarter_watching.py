@@ -1,13 +1,15 @@
 """Stretches that the restarter measures, and what a person is told: once when it begins, once when it is over."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
 from restarter_story import (
     GRANT,
+    ME,
     NOON,
+    OTHER,
     OWNED,
     POLICY,
     PRICE,
@@ -21,7 +23,7 @@ from restarter_story import (
 )
 from spoteval.config.grant import Grant
 from spoteval.event import NEEDS_YOU, Event
-from spoteval.provider.contract import State
+from spoteval.provider.contract import Observation, State, Unanswered
 from spoteval.publication.listing import Fact
 from spoteval.run import StopRules
 from spoteval.settings.money import Money
@@ -38,12 +40,14 @@ from spoteval_agents.restarter.state import (
     Keep,
     KnownHold,
     Life,
+    Ownership,
     StopAsks,
     Unknown,
 )
 from spoteval_agents.restarter.state import State as Memory
 
 AWAY = Unreadable("connection refused")
+LATER = NOON + timedelta(seconds=60)
 RUNS = Memory(
     word="RUNNING", since=mark(0), life=Life(mark(0), PRICE, 2), run=RUN, price=PRICE, owner=OWNED
 )
@@ -230,6 +234,55 @@ def test_what_only_the_provider_could_end_stays_told_while_it_is_silent() -> Non
     memory = stopped(word="STARTING", told=("start-stuck",))
     assert told(memory, look(None), 60) == []
     assert told(memory, look(State.RUNNING), 60) == ["-start-stuck"]
+
+
+# The provider's word
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "expected"),
+    [(None, NOON, 0), (NOON, None, 0), (NOON, NOON, 0), (LATER, NOON, 60), (None, None, None)],
+)
+def test_the_last_start_is_kept_while_the_word_is_the_same(
+    known: datetime | None, said: datetime | None, expected: float | None
+) -> None:
+    """It can be told later than the word, or be left out, or come from an old page; the word is no newer for it."""
+    memory = replace(RUNS, last_start=known, life=Life(mark(0), PRICE, 2, 3))
+    state, news = after(memory, look(State.RUNNING, last_start=said), 600)
+    last = NOON + timedelta(seconds=expected) if expected is not None else None
+    assert (state.word, state.since, state.last_start, news) == ("RUNNING", mark(0), last, [])
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (Observation(State.GONE), "unknown"),
+        (Unreadable("no route"), "unknown"),
+        (Unanswered("denied", "auth"), "auth"),
+    ],
+)
+def test_a_silence_has_a_kind(answer: Observation | Unreadable, kind: str) -> None:
+    """That of its error; a word that no row understands has none."""
+    seen = replace(look(), provider=answer)
+    state, _ = after(RUNS, seen, 60)
+    state, _ = after(state, seen, 120)
+    assert state.unknown is not None
+    assert (state.unknown.kind, state.unknown.repeats) == (kind, 2)
+
+
+# Owners
+
+
+@pytest.mark.parametrize(("identity", "this"), [(ME, True), (OTHER, False)])
+def test_a_new_owner_goes_on_record(identity: str, this: bool) -> None:
+    """By its whole name, and whether it is this host; once."""
+    seen = look(store=sight(owners=(f"000001-{identity}",)))
+    state, (event,) = after(stopped(owner=None), seen, 60)
+    assert (event.kind, event.reason) == ("owner", identity[:8])
+    assert event.detail == {"owner": identity, "this": this}
+    assert (state.owner, state.ask) == (Ownership(identity, 1), None)
+    state, news = after(state, seen, 120)
+    assert (state.owner, news) == (Ownership(identity, 2), [])
 
 
 # What costs
