@@ -8,7 +8,7 @@ import pytest
 from spoteval.config.guest import GuestConfig, read_guest
 from spoteval.control.disk import DiskProof, adopt, prove
 from spoteval.files import write_record
-from spoteval.machine.disk import mount_at, uuid_of
+from spoteval.machine.disk import Mount, mount_at, uuid_of
 from spoteval.machine.session import this_session
 from spoteval.shape import Unreadable
 
@@ -58,6 +58,18 @@ def test_mounts_are_read_as_the_kernel_writes_them(tmp_path: Path) -> None:
     assert read_only is not None
     assert read_only.read_only
     assert mount_at(Path("/mnt"), table) is None
+
+
+def test_a_mount_point_may_have_any_name(tmp_path: Path) -> None:
+    """Letters beyond ASCII stand in the table as they are, and another's name may be no text at all."""
+    table = tmp_path / "mountinfo"
+    rows = ("/mnt/dür\\040able".encode(), b"/mnt/\xff")
+    table.write_bytes(
+        b"".join(b"36 25 8:17 / " + row + b" rw - ext4 /dev/sdb1 rw\n" for row in rows)
+    )
+    found = mount_at(Path("/mnt/dür able"), table)
+    assert isinstance(found, Mount)
+    assert found.device == "/dev/sdb1"
     assert isinstance(mount_at(Path("/mnt"), tmp_path / "absent"), Unreadable)
 
 

@@ -1,11 +1,15 @@
 """Mounts and filesystem identities."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from spoteval.shape import Reading, Unreadable
 
 _MOUNTS = Path("/proc/self/mountinfo")
+_OCTAL = re.compile(
+    r"\\([0-7]{3})"
+)  # how the kernel writes blanks and backslashes; all else as it is
 _BY_UUID = Path("/dev/disk/by-uuid")
 _BY_LABEL = Path("/dev/disk/by-label")
 _BLOCK = Path("/sys/class/block")
@@ -24,7 +28,7 @@ class Mount:
 def mount_at(point: Path, mounts: Path = _MOUNTS) -> Reading[Mount | None]:
     """The filesystem mounted exactly at `point`; None where `point` is no mount point."""
     try:
-        lines = mounts.read_text().splitlines()
+        lines = mounts.read_text(errors="surrogateescape").splitlines()
     except OSError as error:
         return Unreadable(f"{mounts}: {error.strerror}")
     found = [
@@ -77,5 +81,5 @@ def _parsed(line: str) -> Mount | None:
     fields, tail = own.split(" "), rest.split(" ")
     if len(fields) < 6 or len(tail) < 2:
         return None
-    point = fields[4].encode().decode("unicode_escape")
+    point = _OCTAL.sub(lambda found: chr(int(found[1], 8)), fields[4])
     return Mount(Path(point), tail[1], tail[0], "ro" in fields[5].split(","))
