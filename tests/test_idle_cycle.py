@@ -254,6 +254,16 @@ def test_keep_alive_is_told_hour_by_hour(idle: Idle) -> None:
     assert len(idle.asked) == 3
 
 
+def test_a_keep_alive_of_no_year_keeps_it_on(idle: Idle) -> None:
+    """How old it is nobody knows; that it is there is enough."""
+    touch(idle.guest.durable.keep_alive, "ana debugs")
+    os.utime(idle.guest.durable.keep_alive, (2**42, 2**42))
+    idle.look()
+    idle.guest.clock.pause(OVER_S)
+    idle.look()
+    assert idle.guest.lines(AGENT)[-1].startswith("agent=idle-guard decision=active")
+
+
 def test_without_keep_alive_no_hour_is_told(idle: Idle) -> None:
     """Work alone keeps nobody from ending it."""
     for _ in range(3):

@@ -120,11 +120,10 @@ def _keep_alive(path: Path, now: Now) -> Reading[Keep | None]:
     if not isinstance(text, str):
         return text
     try:
-        touched_s = path.stat().st_mtime
-    except OSError:
+        wall = now.wall.fromtimestamp(path.stat().st_mtime, now.wall.tzinfo)
+    except (OSError, ValueError, OverflowError):  # a damaged disk knows years that no calendar does
         return Keep(text)
-    touched = Mark(now.wall.fromtimestamp(touched_s, now.wall.tzinfo), 0.0, "file")
-    return Keep(text, elapsed_s(touched, now))
+    return Keep(text, elapsed_s(Mark(wall, 0.0, "file"), now))
 
 
 def _tree(root: Path) -> tuple[int, int]:
