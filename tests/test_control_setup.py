@@ -20,9 +20,10 @@ from spoteval.control.dropins import RUN, credential_names, dropins, mount_unit
 from spoteval.control.fstab import Entry, checked
 from spoteval.control.refused import Refused
 from spoteval.control.runowner import give_work
-from spoteval.files import append_line, make_folder, touch, write_whole
+from spoteval.files import append_line, held, make_folder, touch, write_whole
 from spoteval.machine.disk import Mount, label_of, whole_disks
 from spoteval.report import check_guest
+from spoteval.report.agents import restart_command
 from spoteval.shape import Table, Unreadable
 
 POINT = Path("/mnt/durable")
@@ -217,6 +218,14 @@ def test_the_harness_directory_belongs_to_the_runs_user(tmp_path: Path) -> None:
     assert (tmp_path / "other" / "work").stat().st_uid == 1234
     with pytest.raises(Refused, match='user "no-such": no such user'):
         give_work(tmp_path / "run" / "work", "no-such")
+
+
+def test_agents_that_run_are_named_for_a_restart(tmp_path: Path) -> None:
+    """A unit's keys are handed to it when it starts; the run itself is never among them."""
+    assert restart_command(tmp_path) is None
+    with held(tmp_path / "idle-guard.lock"), held(tmp_path / "boot-resume.lock"):
+        command = restart_command(tmp_path)
+    assert command == "systemctl restart spoteval-boot-resume spoteval-idle-guard"
 
 
 @pytest.mark.parametrize(

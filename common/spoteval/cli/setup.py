@@ -32,6 +32,7 @@ from spoteval.control.setting_up import (
 from spoteval.files import write_new
 from spoteval.machine import process
 from spoteval.paths import DurablePaths, HostPaths, host_paths
+from spoteval.report.agents import restart_command
 from spoteval.shape import Unreadable
 
 _NO_SYSTEMD = "no systemd here: mounting the disk is the provider's business"
@@ -96,7 +97,7 @@ def guest(
     if (units or fstab) and etc == Path("/etc"):
         _reload()
     _proved(host.config)
-    todo = list(_todo(host, written=fstab))
+    todo = list(_todo(host, written=fstab, units=bool(units)))
     _tell(changed, todo, as_json)
 
 
@@ -194,7 +195,7 @@ def _proved(config: GuestConfig) -> None:
         raise Failed(f"the disk does not prove itself: {proof.why}")
 
 
-def _todo(host: _Host, written: bool) -> Iterator[str]:
+def _todo(host: _Host, written: bool, units: bool) -> Iterator[str]:
     """What is left to a person."""
     if host.fstab is None:
         yield _NO_SYSTEMD
@@ -203,6 +204,8 @@ def _todo(host: _Host, written: bool) -> Iterator[str]:
         yield f"  {host.fstab.line}"
     for path in missing_credentials(host.config, host.paths.credentials):
         yield f"missing: {path} (install -D -m 600 FILE {path}, then spoteval setup guest again)"
+    if units and (command := restart_command(host.paths.run)) is not None:
+        yield f"agents that run have their old units and keys until: {command}"
     yield "next: spoteval check"
 
 

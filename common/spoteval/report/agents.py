@@ -14,6 +14,12 @@ AGENTS = (
 """Those of a guest, in the order in which they are enabled."""
 
 
+def restart_command(run: Path) -> str | None:
+    """What has those that run take their units anew, never the run itself; None where none runs."""
+    units = [f"spoteval-{agent}" for agent in AGENTS if is_running(run / f"{agent}.lock")]
+    return f"systemctl restart {' '.join(units)}" if units else None
+
+
 def is_running(lock: Path) -> bool:
     """Whether the agent holds its lock; where we may not ask, it is not known to run."""
     try:
