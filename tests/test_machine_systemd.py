@@ -4,9 +4,11 @@ import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from spoteval.machine import memory
 from spoteval.machine.systemd import Notifier, is_stopping
 from spoteval.shape import Unreadable
 
@@ -111,3 +113,14 @@ def _systemctl(script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+
+def test_freed_memory_is_given_back_before_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, when all is imported; a C library that cannot is no error."""
+    asked: list[int] = []
+    library = SimpleNamespace(malloc_trim=asked.append)
+    assert (memory.give_back(library), memory.give_back(SimpleNamespace())) == (True, False)
+    assert asked == [0]
+    monkeypatch.setattr(memory, "give_back", lambda: asked.append(1))
+    Notifier({}).ready()
+    assert asked == [0, 1]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sdnotify import SystemdNotifier
 
+from spoteval.machine import memory
 from spoteval.machine.process import run
 from spoteval.shape import Reading, Unreadable
 
@@ -24,6 +25,7 @@ class Notifier:
 
     def ready(self, status: str = "") -> None:
         """The service is up: units ordered after it may start."""
+        memory.give_back()
         self._say("READY=1", f"STATUS={status}" if status else "")
         if self._notifier.socket is not None:
             self._notifier.socket.setblocking(False)  # noqa: FBT003 - the socket's own signature
