@@ -134,6 +134,14 @@ def test_what_was_measured_again_takes_its_place() -> None:
     assert merged(None, files, noticed, alive, "m").modules == {"n": Module("xyz", 3, 1)}
 
 
+def test_the_record_adds_up() -> None:
+    """Whatever the sources are by now: every mutant is killed or listed, and every listed one explained."""
+    record = read()
+    assert record.adds_up
+    assert record.unexplained == ()
+    assert set(record.modules) <= set(MODULES)
+
+
 def test_a_reason_stays_with_its_change() -> None:
     """Numbers move with every edit of a function; another change, or another function, has no reason yet."""
     again = survivors({"p.m.x_f__mutmut_5": ALIVE.change}, RECORD)
