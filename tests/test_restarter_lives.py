@@ -288,6 +288,15 @@ def test_a_missed_stop_of_a_life_that_put_no_fact() -> None:
     assert (state.stop.booted, state.counts.boot_seq, state.counts.faceless) == (False, 2, 1)
 
 
+def test_a_stop_whose_end_was_missed() -> None:
+    """Last seen STOPPING, and somebody has started it again: the life has ended all the same, and is counted."""
+    memory = replace(LAST, word="STOPPING")
+    state, news = after(memory, look(State.STARTING), 600)
+    assert [event.kind for event in news] == ["stopped"]
+    assert (state.life, state.word, state.spent > 0) == (None, "STARTING", True)
+    assert after(memory, look(State.STOPPING), 600)[1] == []
+
+
 def test_without_a_life_no_stop_was_missed() -> None:
     """Whatever the last word was."""
     for word in ("RUNNING", "STOPPED", None):

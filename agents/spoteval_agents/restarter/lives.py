@@ -17,13 +17,14 @@ from spoteval_agents.restarter.telling import Step, told
 INTERRUPTED = frozenset(["preempted", "platform", "unknown"])
 """Causes that are neither ours nor a person's. Only they count for the loop guard and the rules."""
 ON_PURPOSE = frozenset(["user", "guest"])
+_ON_WORDS = frozenset(["RUNNING", "STOPPING"])
 _OFF_WORDS = frozenset(state.value for state in OFF)
 
 
 def see_missed_stop(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
-    """It ran, and now is starting, or runs since another start or boot: it was off between two looks."""
+    """It was on, and now is starting, or runs since another start or boot: it was off between two looks."""
     obs, life = seen.understood, state.life
-    if obs is None or life is None or state.word != "RUNNING" or obs.state in OFF:
+    if obs is None or life is None or state.word not in _ON_WORDS or obs.state in OFF:
         return state, ()
     if (evidence := _missed_by(life, state, seen, obs)) is None:
         return state, ()
