@@ -192,3 +192,26 @@ def test_a_disk_that_fills_up_in_the_middle_doubles_no_event(
     book.save(replace(RUNS, price=PRICE), (), now(120))
     assert kinds(paths) == list(KINDS)
     assert read_lines(paths.events).torn == (2,)
+
+
+def test_a_wait_that_begins_anew_in_another_boot_does_so_once(paths: InstancePaths) -> None:
+    """Nobody knows how long the machine was off: it counts from the first look of this boot, whoever restarts."""
+    Book(paths, now(0)).save(replace(RUNS, over_since=mark(0)), (), now(0))
+    unsure = [now(at_s, boot="b2", synced=False) for at_s in (40, 100, 7200)]
+    for moment in unsure:
+        book = Book(paths, moment)
+        assert book.state.over_since == unsure[0].mark
+        book.save(book.state, (), moment)
+
+
+def test_a_memory_of_this_boot_is_not_written_again(
+    paths: InstancePaths, synced: list[str]
+) -> None:
+    """A restart of the process alone changes nothing."""
+    Book(paths, now(0)).save(replace(RUNS, starts=1), (), now(0))
+    synced.clear()
+    for boot, writes in (("b1", False), ("b2", True), ("b2", False)):
+        book = Book(paths, now(60, boot=boot))
+        book.save(book.state, (), now(60, boot=boot))
+        assert bool(synced) == writes
+        synced.clear()

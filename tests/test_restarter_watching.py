@@ -35,6 +35,7 @@ from spoteval_agents.restarter.seen import Guest, Seen
 from spoteval_agents.restarter.state import (
     Absent,
     Ask,
+    Assignment,
     Away,
     Counts,
     Keep,
@@ -118,6 +119,43 @@ def test_since_when_the_run_is_over(run: object, synced: bool, expected: bool) -
     assert state.over_since == (mark(60) if expected else None)
     again, _ = observe(state, seen, POLICY, now(600, synced=synced))
     assert (again.over_since is not None) == expected or run is not None
+
+
+def test_a_clock_that_is_no_longer_believed_takes_no_end_back() -> None:
+    """Unknown is not false: past its deadline the run stays over, and the time since then goes on."""
+    run = replace(RUN, deadline=NOON)
+    state, _ = after(RUNS, look(State.RUNNING, store=sight(run=run)), 60)
+    unsure, _ = observe(
+        state, look(State.RUNNING, store=sight(run=run)), POLICY, now(600, synced=False)
+    )
+    assert unsure.over_since == mark(60)
+    found = decide(replace(unsure, word="STOPPED"), look(), POLICY, now(600, synced=False))
+    assert (found.word, found.pairs["evidence"]) == ("run-over", "deadline")
+
+
+@pytest.mark.parametrize(
+    "next_run",
+    [
+        replace(RUN, deadline=NOON + timedelta(hours=9), generation=3),
+        replace(RUN, run="other", deadline=NOON),
+        None,
+    ],
+)
+def test_a_moved_deadline_or_another_run_begins_anew(next_run: Assignment | None) -> None:
+    """What was over was the earlier one; of the new one such a clock says nothing."""
+    state, _ = after(RUNS, look(State.RUNNING, store=sight(run=replace(RUN, deadline=NOON))), 60)
+    assert state.over_since is not None
+    seen = look(State.RUNNING, store=sight(run=next_run))
+    assert observe(state, seen, POLICY, now(600, synced=False))[0].over_since is None
+
+
+def test_a_new_generation_with_the_same_deadline_is_the_same_end() -> None:
+    """Another limit was changed; the run is over since the same moment."""
+    run = replace(RUN, deadline=NOON)
+    state, _ = after(RUNS, look(State.RUNNING, store=sight(run=run)), 60)
+    seen = look(State.RUNNING, store=sight(run=replace(run, generation=3)))
+    for synced in (True, False):
+        assert observe(state, seen, POLICY, now(600, synced=synced))[0].over_since == mark(60)
 
 
 def test_over_counts_from_the_first_look_that_knew() -> None:

@@ -38,19 +38,26 @@ class Book:
         self._paths = paths
         self._bare = False
         self._in_doubt = False
+        self._of_another_boot = False
         self.state, self._unlogged = self._open(now)
         self._log()
 
     def save(self, state: State, events: News, now: Now) -> None:
-        """Make a change durable, then log its events. Nothing is written where nothing changed."""
+        """Make a change durable, then log its events. Nothing is written where nothing changed.
+
+        What another boot had saved is written once as this one understands it: a wait that begins anew because
+        nobody knows how long the machine was off would do so at each start of the process.
+        """
         self._log()
-        if not events and (state == self.state or lasting(state) == lasting(self.state)):
+        is_same = state == self.state or lasting(state) == lasting(self.state)
+        if is_same and not (events or self._of_another_boot):
             self.state = state
             return
         record = state_record(state, now) | {"events": [event.record() for event in events]}
         self._bare = self._bare and only_seen(state)
         write_record(self._paths.state, record, durable=not self._bare)
         self.state, self._unlogged = state, events
+        self._of_another_boot = False
         self._log()
 
     def _log(self) -> None:
@@ -76,6 +83,7 @@ class Book:
                 warning=True,
             )
             return recovered(read_lines(self._paths.events).records, now), ()
+        self._of_another_boot = table.mark("saved").boot != now.boot
         return state, self._missing(table)
 
     def _missing(self, table: Table) -> News:

@@ -79,7 +79,8 @@ def assigned(state: State, run: Assignment | None) -> State:
     """The state with this assignment. What counts by the run begins anew with another one."""
     before = state.run
     if run is None or before is None or run.run == before.run:
-        return replace(state, run=run)
+        stands = run is not None and before is not None and run.deadline == before.deadline
+        return replace(state, run=run, over_since=state.over_since if stands else None)
     counts = replace(
         state.counts,
         unhealthy=0,
@@ -88,7 +89,7 @@ def assigned(state: State, run: Assignment | None) -> State:
         starts_from=state.starts,
         spent_from=state.spent,
     )
-    return replace(state, run=run, counts=counts)
+    return replace(state, run=run, counts=counts, over_since=None)
 
 
 def see_wanted(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noqa: ARG001

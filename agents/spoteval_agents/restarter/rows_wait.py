@@ -21,7 +21,7 @@ def no_run(case: Case) -> Decision | None:
     if run is None:
         why = "no run is assigned (spoteval run start on the guest assigns one)"
         return case.said("no-run", {}, why)
-    over = over_by(run, case.now)
+    over = over_by(run, case.now, known=case.state.over_since is not None)
     if over is None:
         return None
     why = f"run {run.run} is over; to start the instance by hand: spoteval start {case.policy.instance}"
@@ -57,12 +57,16 @@ def waiting(case: Case) -> Decision | None:
     return _backoff(case, wait_left_s) if wait_left_s > 0 else None
 
 
-def over_by(run: Assignment, now: Now) -> str | None:
-    """Why the run is over, or None. A deadline has passed only on a clock that may be believed."""
-    if run.over is not None:
+def over_by(run: Assignment, now: Now, *, known: bool) -> str | None:
+    """Why the run is over, or None. A deadline has passed only on a clock that may be believed.
+
+    `known`: it was over at the last look; a clock that may no longer be believed takes that not back.
+    """
+    if run.over is not None or run.deadline is None:
         return run.over
-    left = left_s(run.deadline, now) if run.deadline is not None else None
-    return "deadline" if left is not None and left <= 0 else None
+    left = left_s(run.deadline, now)
+    is_past = known if left is None else left <= 0
+    return "deadline" if is_past else None
 
 
 def _grace(case: Case) -> Decision:

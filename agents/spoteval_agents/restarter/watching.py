@@ -95,8 +95,9 @@ def see_keep(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noq
 
 def see_over(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noqa: ARG001
     """Since when the run is known to be over."""
-    over = state.run is not None and over_by(state.run, now) is not None
-    if over == (state.over_since is not None):
+    known = state.over_since is not None
+    over = state.run is not None and over_by(state.run, now, known=known) is not None
+    if over == known:
         return state, ()
     return replace(state, over_since=now.mark if over else None), ()
 
