@@ -51,7 +51,7 @@ class Run:
         closed = frozenset(attempt.key for attempt in self.settled if attempt.final)
         command = adapter.command(self.record, self.work, closed)
         env = {"PATH": os.environ["PATH"], **command.env}
-        return subprocess.Popen(command.argv, env=env, cwd=self.work)
+        return subprocess.Popen(command.argv, env=env, cwd=self.work, preexec_fn=_hears_int)  # noqa: PLW1509 - no thread here
 
     def cut(self, signum: int, begins: int = CUT_AFTER, ends: int = 2) -> None:
         """Start, let some begin and some end, stop, and settle as boot-resume does.
@@ -67,7 +67,7 @@ class Run:
             assert time.monotonic() < deadline
             time.sleep(0.05)
         process.send_signal(signum)
-        process.wait()
+        process.wait(timeout=120)
         wait.unlink()
         survey = Inspect().survey(self.record, self.work)
         is_final = self.record.plan.settlement == "none"
@@ -104,6 +104,11 @@ class Run:
         classes = classify(intended, attempts)
         of = {key: counted(a for a in attempts if a.key == key) for key in intended}
         return {key: (classes[key], item.verdict if item else None) for key, item in of.items()}
+
+
+def _hears_int() -> None:
+    """Whoever began the tests in the background had SIGINT ignored by all that is below it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.fixture
