@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from show.cases import cases
-from show.lines import Line, Missing, judged
+from show.lines import Line, Missing, judged, short
 from show.stage import Stage, output
 
 PREEMPTIONS, FULL = 10_000, 100_000
@@ -38,6 +38,7 @@ def judged_figures(found: Figures, broken: str, *, full: bool) -> Iterator[Line]
     yield judged(done >= wanted, "preemptions simulated", f"{done:,.0f} of {wanted:,}; {sums}")
     what = f"{', '.join(INVARIANTS)} at every step"
     yield judged(not broken and done > 0, what, f"broken: {broken}" if broken else "0 broken")
+    yield from (short("broken", text.splitlines()[0]) for text in _texts(found.get("broken")))
     for name in ("doubled", "missed"):
         yield judged(found.get(name) == 0, f"{name} starts", found.get(name, "not counted"))
     life_s = _number(found, "life_median_s")
@@ -74,6 +75,11 @@ def bugs(stage: Stage) -> Iterator[Line]:
 def _number(found: Figures, name: str) -> float:
     value = found.get(name)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+
+
+def _texts(value: object) -> list[str]:
+    """Each rule that was broken, with its seed."""
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
 def _last(out: str, err: str) -> str:

@@ -125,6 +125,16 @@ def test_a_broken_invariant_is_short() -> None:
     assert "short" in words(list(judged_figures(GOOD_SIM, "I1: started while held", full=False)))
 
 
+def test_each_broken_rule_has_its_line() -> None:
+    """With its seed: the last of them alone would hide the others."""
+    found = GOOD_SIM | {"broken": ["I2 broken: seed 7\n  faults", "I7 broken: seed 9"]}
+    lines = [line for line in judged_figures(found, "exit 1", full=False) if line.what == "broken"]
+    assert [(line.word, line.figure) for line in lines] == [
+        ("short", "I2 broken: seed 7"),
+        ("short", "I7 broken: seed 9"),
+    ]
+
+
 def test_every_cell_counts() -> None:
     """One that is hit once too rarely, or never."""
     table = dict(GOOD_SIM["cells"])  # type: ignore[call-overload]

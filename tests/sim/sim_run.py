@@ -58,10 +58,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         f"{took_s:.0f} s on {asked.workers} cores, {figures.cycles / took_s:,.0f} cycles a second"
     )
     print(figures.table(rows))
-    for text in (*texts(failures), *wrong):
+    broken = list(texts(failures))
+    for text in (*broken, *wrong):
         print(text)
     if asked.json is not None:
-        asked.json.write_text(json.dumps(figures.record() | {"took_s": took_s}) + "\n")
+        record = figures.record() | {"took_s": took_s, "broken": broken}
+        asked.json.write_text(json.dumps(record) + "\n")
     return 1 if failures or wrong else 0
 
 
