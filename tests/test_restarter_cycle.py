@@ -495,6 +495,17 @@ def test_a_lost_memory_forgets_a_stop_that_is_over(host: Host) -> None:
     assert host.book.state.stop_asks is None
 
 
+def boots_after_a_lost_memory(host: Host) -> tuple[int, int | None]:
+    """The newest boot before the life that is then found RUNNING, and its own."""
+    host.paths.state.unlink()
+    host.restart()
+    host.provider.is_now(State.RUNNING)
+    host.cycle(120)
+    life = host.book.state.life
+    assert life is not None
+    return life.boot_seq, life.boot
+
+
 def test_a_lost_memory_knows_which_boots_were_before_the_life(host: Host) -> None:
     """A guest that says nothing is silent also then: the last one's facts are not taken for its own."""
     host.fact("booted", 1)
@@ -519,26 +530,14 @@ def test_a_memory_lost_while_it_is_off_knows_which_boots_were_before(host: Host)
     host.cycle(0)
     host.provider.is_now(State.STOPPED, "preempted")
     host.cycle(60)
-    host.paths.state.unlink()
-    host.restart()
-    host.provider.is_now(State.RUNNING)
-    host.cycle(120)
-    life = host.book.state.life
-    assert life is not None
-    assert (life.boot_seq, life.boot) == (1, None)
+    assert boots_after_a_lost_memory(host) == (1, None)
 
 
 def test_a_memory_lost_after_a_start_knows_which_boots_were_before(host: Host) -> None:
     """The request tells it, also of boots that no life was seen of."""
     host.fact("booted", 3)
     host.words(0, 60)
-    host.paths.state.unlink()
-    host.restart()
-    host.provider.is_now(State.RUNNING)
-    host.cycle(120)
-    life = host.book.state.life
-    assert life is not None
-    assert (life.boot_seq, life.boot) == (3, None)
+    assert boots_after_a_lost_memory(host) == (3, None)
 
 
 def test_an_old_answer_makes_no_start_new(host: Host) -> None:
