@@ -15,8 +15,9 @@ from spoteval.clock import parse_stamp, read_now
 from spoteval.files import append_line, held, read_lines
 from spoteval.local.cloud import CloudFiles
 from spoteval.local.directories import LocalDirectories
+from spoteval.local.machine import UnitMachine
 from spoteval.local.market import History, Market, StartAnswer, Strike
-from spoteval.local.node import Driver, main
+from spoteval.local.node import Driver, enabled, main
 from spoteval.local.unit_file import load_units
 from spoteval.local.weather import Calm
 from spoteval.machine import process
@@ -71,7 +72,8 @@ class Node:
         """A driver under this sky."""
         market = Market(1, sky, button_s)
         units = load_units([self.units])
-        self.driver = Driver(self.cloud, LocalDirectories(self.root), units, market)
+        machine = UnitMachine(LocalDirectories(self.root), units, enabled(units))
+        self.driver = Driver(self.cloud, machine, market)
         return self.driver
 
     def up(self, sky: Sky | None = None, button_s: float = 30.0) -> None:

@@ -9,14 +9,15 @@ from datetime import timedelta
 from pathlib import Path
 
 from spoteval.clock import Now, read_now, stamp
-from spoteval.files import Taken, append_line, held, remove, touch, write_record
+from spoteval.files import Taken, append_line, held, remove, write_record
 from spoteval.local.cloud import CloudFiles, Request
 from spoteval.local.directories import LocalDirectories
+from spoteval.local.machine import Machine, UnitMachine
 from spoteval.local.market import NEW, History, Market, boots, price
 from spoteval.local.node_decide import STATES, Seen, Step, decide
 from spoteval.local.progress import Progress
 from spoteval.local.unit_file import Unit, UnitError, load_units
-from spoteval.local.unit_set import UnitSet, check
+from spoteval.local.unit_set import check
 from spoteval.local.watchdog import ENDING, guarded, parent_watch
 from spoteval.local.weather import weather
 from spoteval.loop import Waker
@@ -28,28 +29,20 @@ RESTARTER = "spoteval-restarter.service"
 class Driver:
     """One node and its place in the local cloud. `tick` looks, decides and acts; nothing waits."""
 
-    def __init__(
-        self,
-        cloud: CloudFiles,
-        directories: LocalDirectories,
-        units: dict[str, Unit],
-        market: Market,
-    ) -> None:
+    def __init__(self, cloud: CloudFiles, machine: Machine, market: Market) -> None:
         self._cloud = cloud
-        self._directories = directories
-        self._units = UnitSet(units, directories)
-        self._enabled = tuple(enabled(units))
+        self._machine = machine
         self._market = market
         self._history: History = NEW
         self._since: Now | None = None
         self._last_start: str | None = None
         self._stop_reason: str | None = None
-        self._progress = Progress(directories.durable)
+        self._progress = Progress(machine.durable)
 
     def power_on(self, now: Now) -> None:
         """The cloud comes into being, with the instance stopped. What an earlier driver left is over."""
         self._since = now
-        self._units.kill(now)
+        self._machine.kill(now)
         remove(self._cloud.notice)
         for directory in (self._cloud.requests, self._cloud.replies):
             shutil.rmtree(directory, ignore_errors=True)
@@ -58,7 +51,7 @@ class Driver:
 
     def power_off(self, now: Now) -> None:
         """The cloud ends: nothing that it started lives on."""
-        self._units.kill(now)
+        self._machine.kill(now)
 
     def tick(self, now: Now) -> None:
         """One look, at most one step, and the units moved on."""
@@ -66,7 +59,7 @@ class Driver:
         step = decide(self._market, self._history, seen)
         if step is not None:
             self._act(step, seen.request, now)
-        self._units.tick(now)
+        self._machine.tick(now)
 
     def _seen(self, now: Now) -> Seen:
         assert self._since is not None
@@ -76,8 +69,8 @@ class Driver:
             request=self._cloud.oldest_request(),
             resume_began="resume-began" in kinds,
             first_episode="first-episode" in kinds,
-            poweroff_asked=self._units.poweroff_asked,
-            units_down=self._units.is_down,
+            poweroff_asked=self._machine.poweroff_asked,
+            units_down=self._machine.is_down,
         )
 
     def _act(self, step: Step, request: Request | None, now: Now) -> None:
@@ -105,18 +98,15 @@ class Driver:
         elif step.deed == "notice":
             self._show_notice(step.window_s, now)
         elif step.deed == "button":
-            touch(self._directories.run / "stopping")
-            self._units.shut_down()
+            self._machine.press_button()
         elif step.deed in ("plug", "off"):
-            self._units.kill(now)
+            self._machine.kill(now)
             remove(self._cloud.notice)
 
     def _boot(self, now: Now) -> None:
-        shutil.rmtree(self._directories.run, ignore_errors=True)
-        self._directories.run.mkdir(parents=True)
-        self._progress = Progress(self._directories.durable)
+        self._progress = Progress(self._machine.durable)
         self._last_start, self._stop_reason = stamp(now.wall), None
-        self._units.boot(self._enabled)
+        self._machine.boot()
 
     def _show_notice(self, window_s: float, now: Now) -> None:
         deadline = now.wall + timedelta(seconds=window_s)
@@ -167,9 +157,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         units = load_units([path.resolve() for path in options.units])
         check(units)
         market = Market(options.seed, weather(options.profile))
-        driver = Driver(cloud, directories, units, market)
+        machine = UnitMachine(directories, units, enabled(units))
         with held(cloud.lock), guarded(directories.root):
-            _drive(driver, parent_watch(with_parent=options.with_parent))
+            alive = parent_watch(with_parent=options.with_parent)
+            drive(Driver(cloud, machine, market), alive)
     except (UnitError, ValueError) as error:
         return _refused(2, error)
     except Taken as error:
@@ -177,7 +168,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _drive(driver: Driver, parent_lives: Callable[[], bool]) -> None:
+def drive(driver: Driver, parent_lives: Callable[[], bool]) -> None:
+    """Until TERM or INT, or until the parent is gone; nothing that was started lives on."""
     with Waker(signals=ENDING) as waker:
         driver.power_on(read_now())
         try:

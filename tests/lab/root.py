@@ -1,0 +1,93 @@
+"""The layers of the lab's machines: a clean Debian 12, and above it what a user brings, an Inspect of their own."""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from lab.cache import home, key, made
+from lab.overlay import mounted
+from lab.shell import PLAIN, Broken, call
+
+SUITE = "bookworm"
+# What any server image has, and nothing that spoteval depends on: `apt install` has to bring that.
+PACKAGES = ("systemd", "systemd-sysv", "dbus", "sudo", "iproute2", "procps", "ca-certificates")
+PACKAGES += ("python3-venv", "fdisk")
+HARNESS = Path("/opt/eval/venv")
+ROOT = Path(__file__).resolve().parent.parent.parent
+MAKE_S, PIP_S = 1200.0, 600.0
+_SOURCES = ("sources.list", "sources.list.d")
+
+
+def clean() -> Path:
+    """Debian 12 as it comes from debootstrap, with the package sources of this machine."""
+    return made(f"root-{key('1', SUITE, *PACKAGES)}", _clean)
+
+
+def with_harness() -> Path:
+    """The files that lie above `clean` once a user has made their environment at /opt/eval/venv."""
+    return made(f"harness-{key('1', clean().name, *pins())}", _with_harness)
+
+
+def archives() -> Path:
+    """What apt has fetched once is not fetched again."""
+    place = home() / "archives"
+    (place / "partial").mkdir(parents=True, exist_ok=True)
+    return place
+
+
+def pins() -> list[str]:
+    """The harness that install.sh has, so that the lab's is the one that was tested."""
+    text = (ROOT / "install.sh").read_text()
+    version = re.search(r"^inspect=(\S+)$", text, re.MULTILINE)
+    client = re.search(r"\b(openai==[0-9.]+)", text)
+    if version is None or client is None:
+        raise Broken("install.sh: no pins of the harness")
+    return [f"inspect-ai=={version[1]}", client[1]]
+
+
+def _clean(place: Path) -> None:
+    root = place / "root"
+    argv = ["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", SUITE, str(root)]
+    call(argv, MAKE_S)
+    _same_sources(root / "etc" / "apt")
+    (root / "etc" / "hostname").write_text("debian\n")
+    call(["chroot", str(root), "apt-get", "update", "-q"], MAKE_S, PLAIN)
+    # Each machine makes its own.
+    (root / "etc" / "machine-id").write_text("")
+
+
+def _same_sources(apt: Path) -> None:
+    """The sources and proxies of this machine, where it is of the same suite; else those of debootstrap."""
+    own = Path("/etc/apt")
+    if f"={SUITE}" not in Path("/etc/os-release").read_text():
+        return
+    found = [own / name for name in _SOURCES if (own / name).exists()]
+    if not found:
+        return
+    (apt / "sources.list").unlink(missing_ok=True)
+    for path in found:
+        copy = shutil.copytree if path.is_dir() else shutil.copy
+        copy(path, apt / path.name, **({"dirs_exist_ok": True} if path.is_dir() else {}))
+    said = call(["apt-config", "dump", "Acquire"])
+    proxies = [line for line in said.splitlines() if "::Proxy" in line and not line.endswith('"";')]
+    (apt / "apt.conf.d" / "90lab").write_text("\n".join(proxies) + "\n")
+
+
+def _with_harness(place: Path) -> None:
+    """Wheels come through this machine's pip, whatever index it has; in the root there is none."""
+    wheels = place / "wheels"
+    download = [sys.executable, "-m", "pip", "download", "-q", "-d", str(wheels), *pins()]
+    call([*download, "--only-binary=:all:", "--python-version=3.11"], PIP_S)
+    with mounted([clean() / "root"], place) as root:
+        (root / "wheels").mkdir()
+        call(["mount", "--bind", str(wheels), str(root / "wheels")])
+        try:
+            inside = ["chroot", str(root)]
+            call([*inside, "python3", "-m", "venv", str(HARNESS)], PIP_S, PLAIN)
+            pip = [str(HARNESS / "bin" / "pip"), "install", "-q", "--no-index", "--no-cache-dir"]
+            call([*inside, *pip, "--find-links=/wheels", *pins()], PIP_S, PLAIN)
+        finally:
+            call(["umount", str(root / "wheels")])
+        (root / "wheels").rmdir()
+    shutil.rmtree(wheels)
