@@ -133,9 +133,18 @@ def test_the_facts_of_a_life_are_those_of_its_boots(
 def test_without_the_store_nothing_is_known_of_the_guest() -> None:
     """Nor on a host that has none."""
     for seen, policy in ((look(store=AWAY), POLICY), (look(), replace(POLICY, local=True))):
-        state, _ = after(RUNS, seen, 9000, policy)
+        state, _ = after(replace(RUNS, life=Life(mark(0), PRICE, 2)), seen, 9000, policy)
         assert state.stop is not None
         assert (state.stop.booted, state.counts.faceless, state.counts.boot_seq) == (None, 0, 0)
+
+
+def test_a_boot_that_was_known_is_never_that_of_the_next_life() -> None:
+    """Also where the store was away when its life ended: the next guest may be one that says nothing."""
+    state, _ = after(RUNS, look(store=AWAY), 60)
+    assert state.counts.boot_seq == 3
+    state, _ = after(state, look(State.RUNNING, store=AWAY), 120)
+    state, _ = after(state, look(State.RUNNING, store=sight(facts=(BOOTED,))), 180)
+    assert state.life == Life(mark(120), None, 3, None)
 
 
 def test_a_life_knows_its_boot_and_the_one_before() -> None:

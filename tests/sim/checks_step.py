@@ -39,6 +39,7 @@ class AfterStep:
     own_holds: dict[tuple[str, str], tuple[int, int, int]] = field(default_factory=dict)
     blurred: set[int] = field(default_factory=set)
     placed_now: set[str] = field(default_factory=set)  # by the cycle itself: its look was before
+    known_boots: dict[str, int] = field(default_factory=dict)
     serving: str = ""
     taken_over: bool = False  # from another, whose start may be open: a window passes first
     releases: int = 0
@@ -78,6 +79,8 @@ class AfterStep:
             self.anew()
         if step.host.confused_s == self.truth.now_s:
             self.blurred.add(self.truth.cloud.boot)
+            self.known_boots.pop(step.host.name, None)
+        self._knows_boot(step.host)
         if self.releases != self.truth.people.releases:  # it begins anew with what tripped it
             self.releases = self.truth.people.releases
             self.stop_due.pop("over", None)
@@ -116,8 +119,15 @@ class AfterStep:
             raise Violated("I6", f"loop guard after {len(short)} short lives of {lives}")
 
     def _release_is_heard(self, step: Stepped) -> None:
-        """After a release some other row is reached within one window."""
-        if step.row != 1 or step.decision is None or self.truth.people.held:
+        """After a release some other row is reached within one window.
+
+        A removed file that came back, because the memory of having written it was lost, holds until it is gone.
+        """
+        people = self.truth.people
+        if people.stubborn:
+            raise Violated("I5", f"removed, and there again: {people.stubborn}")
+        held = people.held or people.came_back(step.host.paths)
+        if step.row != 1 or step.decision is None or held:
             self.release_due.over()
             return
         if not self.release_due.running:
@@ -188,13 +198,33 @@ class AfterStep:
         polls_s = 3 * truth.poll.every_s + LATE_S
         holds = (people.placed[hold_id] for hold_id in people.standing)
         due = {hold.id: hold.stop_after_s + polls_s for hold in holds if hold.ensure_stopped}
+        if people.held:  # whoever holds it decides, also where the hold leaves it on
+            return due
         known = people.over_since_s is not None or step.host.clock.synced
         if 4 in truth.rows and people.over and known:
             due["over"] = OVER_S + RULE_GRACE_S + polls_s
-        if 5 in truth.rows and truth.guest.silent(truth.cloud.boot):
+        if 5 in truth.rows and self._must_hear_silence(step.host):
             # It counts from the look that first sees it RUNNING; then three times as much as a poll may be missing.
             due["silent"] = SILENT_S + RULE_GRACE_S + polls_s + truth.poll.every_s
         return due
+
+    def _knows_boot(self, host: VirtualHost) -> None:
+        """A boot that was known in its own time is never taken for a later one."""
+        state, boot = host.book.state, self.truth.cloud.boot
+        of_life = state.life.boot if state.life is not None else None
+        if boot in (state.counts.boot_seq, of_life):
+            self.known_boots[host.name] = boot
+
+    def _must_hear_silence(self, host: VirtualHost) -> bool:
+        """Whether this life says nothing, and no boot of before can be taken for its own.
+
+        That can be where provider, store or memory was away all the time from that boot's facts to this life.
+        """
+        guest, boot = self.truth.guest, self.truth.cloud.boot
+        if not guest.silent(boot):
+            return False
+        spoke = next((one for one in range(boot - 1, 0, -1) if not guest.silent(one)), 0)
+        return spoke <= self.known_boots.get(host.name, 0)
 
 
 def rested_s(refusals: int, every_s: float) -> float:

@@ -180,6 +180,7 @@ class Sim:
     def _die(self, host: VirtualHost) -> float:
         """The process is gone; sometimes its host was too, and a power cut may leave zeros where its memory was."""
         self.figures.crashes += 1
+        self.people.deaths += 1
         host.down = True
         cut = self.faults.kinds.get("power-cut")
         if cut is not None or "unsynced" in self.faults:

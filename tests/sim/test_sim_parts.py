@@ -13,8 +13,11 @@ from sim.scene import MEDIAN_S, SHAPES, Scene, scene_of
 from sim.shrink import Failed, shrunk
 from sim.truth import LATE_S
 from sim.virtual_clock import VirtualClock
+from sim.virtual_people import INSIST_S, People
 from sim.virtual_store import Shelf, VirtualStore
 from sim.virtual_weather import SimWeather
+from spoteval.paths import InstancePaths
+from spoteval.publication.keys import release_key
 from spoteval.store.contract import Put, Store, StoreError
 from store_contract import StoreContract, keys
 
@@ -57,6 +60,33 @@ def test_a_lost_answer_is_a_put_all_the_same(tmp_path: Path) -> None:
     store.away = True
     with pytest.raises(StoreError, match="refused"):
         store.list("k/")
+
+
+def test_a_removed_file_holds_again_when_it_is_back(tmp_path: Path) -> None:
+    """It is removed once more, and may come back once for each death of a restarter, and once for one before."""
+    now = [0.0]
+    shelf = Shelf(lambda: now[0], lambda key, data, by: None)
+    paths = InstancePaths(tmp_path, "gpu-1")
+    people = People(shelf, [paths])
+    people.place("operator", ensure_stopped=False)
+    file = paths.hold.with_name("gpu-1.d") / "operator-0"
+    file.parent.mkdir(parents=True)
+    for deaths, returned, stubborn in ((0, 0, []), (0, 1, []), (1, 2, []), (1, 3, ["operator-0"])):
+        assert not people.came_back(paths)
+        file.touch()
+        people.deaths = deaths
+        if not people.unheard:
+            people.lift(0.0)
+        else:
+            assert people.came_back(paths)
+            now[0] += INSIST_S
+            people.insist()
+        assert people.unheard["operator-0"].returned == returned
+        assert people.stubborn == stubborn
+    shelf.put(release_key("gpu-1", "operator-0"), b"{}", "a")
+    now[0] += INSIST_S
+    people.insist()
+    assert people.unheard == {}
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -6,6 +6,7 @@ They write past `spoteval.files`, so that a crash of the restarter does not cut 
 import json
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import Path
 
 from restarter_story import NOON
 from sim.virtual_cloud import VirtualCloud
@@ -26,11 +27,21 @@ OWNERS = "instances/gpu-1/owner/"
 
 
 @dataclass
+class Removed:
+    """The file of a hold that a person removed: when last, after how many deaths, and how often it came back."""
+
+    file: Path
+    at_s: float
+    deaths: int
+    returned: int = 0
+
+
+@dataclass
 class People:
     """The truth about holds and runs of `gpu-1`. `hosts`: what each restarter host keeps on its disk.
 
-    `unheard`: holds whose file was removed, and when last, until their release is written. `foreign`: releases that
-    no person asked for. `changed_s`: when people last let something go on.
+    `unheard`: holds whose file was removed, until their release is written. `foreign`: releases that no person asked
+    for. `changed_s`: when people last let something go on. `deaths`: how often a restarter has died.
     """
 
     shelf: Shelf
@@ -38,7 +49,8 @@ class People:
     placed: dict[str, Hold] = field(default_factory=dict)
     lifted: set[str] = field(default_factory=set)
     console_stops: set[int] = field(default_factory=set)
-    unheard: dict[str, float] = field(default_factory=dict)
+    unheard: dict[str, Removed] = field(default_factory=dict)
+    deaths: int = 0
     touched: bool = False
     foreign: list[str] = field(default_factory=list)
     owners: list[str] = field(default_factory=list)
@@ -67,6 +79,20 @@ class People:
         """Whether a removed file stands for a release that no restarter has written yet."""
         keys = (release_key("gpu-1", hold_id) for hold_id in self.unheard)
         return any(key not in self.shelf.objects for key in keys)
+
+    def came_back(self, paths: InstancePaths) -> bool:
+        """Whether a removed file lies on this host again: the hold stands until it is removed once more."""
+        mirror = paths.hold.with_name("gpu-1.d")
+        return any((mirror / hold_id).exists() for hold_id in self.unheard)
+
+    @property
+    def stubborn(self) -> list[str]:
+        """Holds whose file came back more often than restarters died: one before the removal may have caused it."""
+        return sorted(
+            hold_id
+            for hold_id, removed in self.unheard.items()
+            if removed.returned > self.deaths - removed.deaths + 1
+        )
 
     @property
     def over(self) -> bool:
@@ -153,7 +179,7 @@ class People:
             self.lifted.add(hold_id)
             if by_hand:
                 mirrored[0].unlink()
-                self.unheard[hold_id] = now_s
+                self.unheard[hold_id] = Removed(mirrored[0], now_s, self.deaths)
             else:
                 self.put(release_key("gpu-1", hold_id), {"id": hold_id})
         self.releases, self.changed_s = self.releases + 1, now_s
@@ -161,12 +187,13 @@ class People:
     def insist(self) -> None:
         """Remove files once more that came back: a restarter died between writing one and noting that it had."""
         now_s = self.shelf.seconds()
-        due = [hold_id for hold_id, at_s in self.unheard.items() if now_s - at_s >= INSIST_S]
-        for hold_id in due:
+        due = [(key, item) for key, item in self.unheard.items() if now_s - item.at_s >= INSIST_S]
+        for hold_id, removed in due:
             if release_key("gpu-1", hold_id) in self.shelf.objects:
                 del self.unheard[hold_id]
                 continue
-            self.unheard[hold_id] = now_s
+            removed.at_s = now_s
+            removed.returned += removed.file.exists()
             for paths in self.hosts:
                 (paths.hold.with_name("gpu-1.d") / hold_id).unlink(missing_ok=True)
 

@@ -65,7 +65,7 @@ def see_boot(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noq
 def ended(
     state: State, seen: Seen, policy: Policy, now: Now, why: tuple[str, str], last_boot: int
 ) -> Step:
-    """A life is over; `last_boot` was the last boot in it."""
+    """A life is over; `last_boot` was the last boot in it, 0 where the store could not say."""
     life = state.life
     assert life is not None
     up_s = round(since_s(life.since, now), 3)
@@ -73,7 +73,7 @@ def ended(
     stop = Stop(*why, up_s, booted, healthy, state.held, state.last_start)
     short = up_s <= policy.poll.short_run_s
     counts = counted(state.counts, stop, short=short)
-    counts = replace(counts, boot_seq=max(counts.boot_seq, last_boot))
+    counts = replace(counts, boot_seq=max(counts.boot_seq, last_boot, life.boot or 0))
     spent = state.spent + cost(life, up_s)
     after = replace(state, life=None, stop=stop, spent=spent, counts=counts, silent=None)
     return after, (_stopped(after, stop, policy, now, short=short),)
