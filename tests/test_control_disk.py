@@ -1,5 +1,6 @@
 """The durable disk proves itself, or nothing is written to it."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,6 +63,19 @@ def test_a_read_only_disk(config: GuestConfig, monkeypatch: pytest.MonkeyPatch) 
     mount = Mount(config.disk.path, "/dev/vdb", "ext4", read_only=True)
     monkeypatch.setattr(disk, "mount_at", lambda point: mount)
     assert _why(config) == "is read-only (dmesg shows why)"
+
+
+def test_a_disk_whose_top_belongs_to_root(
+    config: GuestConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As mkfs makes it: the agents write below `spoteval/` alone, and that is all they have to be allowed."""
+    folder = config.disk.path / "spoteval"
+    folder.mkdir(exist_ok=True)
+    monkeypatch.setattr(os, "access", lambda path, mode: path == folder)
+    assert isinstance(prove(config), DiskProof)
+    monkeypatch.setattr(os, "access", lambda path, mode: path != folder)
+    hint = "(spoteval setup guest gives it to the agents)"
+    assert _why(config) == f"spoteval/ there is not ours to write {hint}"
 
 
 def test_another_disk(config: GuestConfig, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,12 @@ def test_mounts_are_read_as_the_kernel_writes_them(tmp_path: Path) -> None:
     assert read_only is not None
     assert read_only.read_only
     assert mount_at(Path("/mnt"), table) is None
+    after_an_error = table.read_text().replace("ext4 /dev/vdb rw", "ext4 /dev/vdb ro")
+    assert after_an_error != table.read_text()
+    table.write_text(after_an_error)
+    found = mount_at(Path("/mnt/durable disk"), table)
+    assert isinstance(found, Mount)
+    assert found.read_only
 
 
 def test_a_mount_point_may_have_any_name(tmp_path: Path) -> None:

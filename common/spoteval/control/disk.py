@@ -21,12 +21,12 @@ class DiskProof:
 
 
 def prove(config: GuestConfig) -> Reading[DiskProof]:
-    """A mount that is not the root filesystem, the configured UUID, and a sentinel that names this instance.
+    """Not the root filesystem, the configured UUID, a sentinel that names this instance, a folder that is ours.
 
     Provider `local` has a directory for a disk, so only the sentinel speaks there. Nothing is written.
     """
     why = None if config.provider == "local" else _wrong_mount(config)
-    why = why or _wrong_sentinel(config)
+    why = why or _wrong_sentinel(config) or _not_ours(config)
     if why is not None:
         return Unreadable(f"{config.disk.path}: {why}")
     return DiskProof(DurablePaths(config.disk.path))
@@ -49,7 +49,7 @@ def _wrong_mount(config: GuestConfig) -> str | None:
         return mount.why
     if mount is None:
         return f"{_not_mounted(config)}: disk not attached? nothing written (lsblk -f)"
-    if mount.read_only or not os.access(config.disk.path, os.W_OK):
+    if mount.read_only:
         return "is read-only (dmesg shows why)"
     return _wrong_uuid(config, mount.device) if config.disk.identity == "uuid" else None
 
@@ -81,6 +81,14 @@ def _wrong_sentinel(config: GuestConfig) -> str | None:
     if isinstance(found, Unreadable):
         return found.why
     return _foreign(found, config)
+
+
+def _not_ours(config: GuestConfig) -> str | None:
+    """Only what lies below `spoteval/` belongs to the agents: the disk itself is its owner's."""
+    root = DurablePaths(config.disk.path).root
+    if os.access(root if root.exists() else config.disk.path, os.W_OK):
+        return None
+    return f"{root.name}/ there is not ours to write (spoteval setup guest gives it to the agents)"
 
 
 def _foreign(sentinel: Table, config: GuestConfig) -> str | None:

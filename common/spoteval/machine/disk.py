@@ -82,4 +82,6 @@ def _parsed(line: str) -> Mount | None:
     if len(fields) < 6 or len(tail) < 2:
         return None
     point = _OCTAL.sub(lambda found: chr(int(found[1], 8)), fields[4])
-    return Mount(Path(point), tail[1], tail[0], "ro" in fields[5].split(","))
+    # The kernel remounts the filesystem after an error, not the mount: it says so in the second list.
+    options = {*fields[5].split(","), *(tail[2].split(",") if len(tail) > 2 else ())}
+    return Mount(Path(point), tail[1], tail[0], "ro" in options)
