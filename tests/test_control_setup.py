@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guest_world import guest
-from spoteval.config.draft import Draft
+from spoteval.config.draft import GuestDraft, StoreDraft
 from spoteval.config.guest import guest_of
 from spoteval.config.host import host_of
 from spoteval.control.disk_adopt import entry_of, is_adopted, refusal, rows
@@ -184,7 +184,8 @@ def test_a_drafted_host_file_is_read_as_it_was_meant(tmp_path: Path) -> None:
     """Also where an answer holds what TOML escapes."""
     import tomllib
 
-    draft = Draft("gpu-1", "command", 'file:///a"b\\c\x7f', Path("/mnt/d"), "uuid", "ab")
+    store = StoreDraft('file:///a"b\\c\x7f')
+    draft = GuestDraft("gpu-1", "command", store, Path("/mnt/d"), "uuid", "ab")
     config = guest_of(host_of(tmp_path / "c", tomllib.loads(draft.text()), "guest"))
     assert (config.instance, config.store.url) == ("gpu-1", 'file:///a"b\\c\x7f')
     assert (config.disk.uuid, config.disk.identity) == ("ab", "uuid")

@@ -44,10 +44,12 @@ find "$base/mnt" -mindepth 1 -not -name lost+found -printf '%P %u %m\\n' | sort
             " it):"
         ),
         f"  UUID={OURS} {tmp_path}/mnt ext4 nofail,x-systemd.device-timeout=60s 0 2",
-        "next: spoteval check",
+        "next: mend what fails above, then: spoteval check",
     ]
+    checks = [(one["name"], one["verdict"]) for one in played.said("yes").record["checks"]]
+    assert ("disk", "ok") in checks
     assert played.said("again").record["changed"] == []
-    assert played.said("told").out[0] == "nothing changed: this guest was set up already"
+    assert played.said("told").out[0] == "nothing changed: this host was set up already"
     assert played.out[1:3] == ["data", "setup"]
     assert [line for line in played.out[3:] if line] == [
         ".spoteval-disk.json root 644",
@@ -76,7 +78,7 @@ said again setup; tail -1 "$base/config.toml"
     assert (played.said("asks").code, played.said("other").code) == (3, 2)
     assert "there is no host file yet: say --instance" in played.said("asks").err[-1]
     assert played.said("other").err == [
-        f'{tmp_path}/config.toml: [host] instance "gpu-1": not "gpu-2" (edit the file)'
+        f'{tmp_path}/config.toml: [host] instance "gpu-1": not "gpu-2" (edit the file, or --replace it)'
     ]
     assert played.out == ["# mine"]
     config = read_guest(tmp_path / "config.toml")
@@ -102,8 +104,9 @@ said lacks setup; said mends setup --write-fstab; cat "$base/etc/fstab"
     wanted = f"UUID={OURS} {tmp_path}/mnt ext4 nofail,x-systemd.device-timeout=60s 0 2"
     mended = f"LABEL=durable {tmp_path}/mnt ext4 noatime,nofail,x-systemd.device-timeout=60s 0 0"
     assert played.out == [root, wanted, root, mended]
-    assert played.said("again").out[0] == "nothing changed: this guest was set up already"
-    assert played.said("lacks").out[1:3] == [
+    assert played.said("again").out[0] == "nothing changed: this host was set up already"
+    told = [line for line in played.said("lacks").out if line.startswith((" ", f"{tmp_path}/etc"))]
+    assert told == [
         (
             f"{tmp_path}/etc/fstab: line 1 lacks nofail or x-systemd.device-timeout=60s;"
             " it should say (--write-fstab does it):"

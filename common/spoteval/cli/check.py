@@ -1,14 +1,15 @@
 """`spoteval check`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import click
 
-from spoteval.cli.common import Host, store_of, this_host
+from spoteval.cli.common import Host, maybe_store, store_of, this_host
 from spoteval.cli.output import json_option, on_terminal, painted, say, say_json
 from spoteval.clock import read_now
 from spoteval.config.described import without_effect
 from spoteval.config.host import read_host
+from spoteval.config.shared import ConfigError
 from spoteval.report.check import FAIL, OK, WARN, Check, exit_code, fail, lines, ok, warn
 from spoteval.store.contract import Store, StoreError
 
@@ -23,16 +24,22 @@ def check(as_json: bool) -> int:
     Strict about the whole host file; changes nothing but one small object in the store, put to see whether it may be.
     """
     host = this_host()
-    found = list(_checks(host))
+    found = list(checks_of(host))
     if as_json:
         say_json({"role": host.role, "checks": [one.record() for one in found]})
-        return exit_code(found)
-    for one, line in zip(found, lines(found), strict=True):
-        say(painted(line, _COLOURS[one.verdict], on_terminal()))
+    else:
+        say_checks(found)
     return exit_code(found)
 
 
-def _checks(host: Host) -> Iterator[Check]:
+def say_checks(found: Sequence[Check]) -> None:
+    """One line each, in colours where a person looks."""
+    for one, line in zip(found, lines(found), strict=True):
+        say(painted(line, _COLOURS[one.verdict], on_terminal()))
+
+
+def checks_of(host: Host) -> Iterator[Check]:
+    """Everything that is looked at on such a host. Raises ConfigError."""
     if host.guest is None and host.restarter is None:
         yield _laptop(store_of(host))
         return
@@ -42,14 +49,18 @@ def _checks(host: Host) -> Iterator[Check]:
         yield warn("config", f"{place} is set by {variable}: only for what is started with it")
     for place in without_effect(file):
         yield warn("config", f"{place} has no effect in this version")
+    store = None
+    try:
+        store = maybe_store(host)
+    except ConfigError as error:
+        yield fail("store", str(error), 2)
     if host.guest is not None:
         from spoteval.report.check_guest import guest_checks
 
-        yield from guest_checks(host.guest, host.paths, store_of(host), read_now())
+        yield from guest_checks(host.guest, host.paths, store, read_now())
     if host.restarter is not None:
         from spoteval.report.check_restarter import restarter_checks
 
-        store = store_of(host) if host.restarter.shared_store is not None else None
         yield from restarter_checks(host.restarter, host.paths, store, read_now())
 
 

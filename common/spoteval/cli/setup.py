@@ -1,42 +1,55 @@
-"""`spoteval setup`: makes a host ready, as often as you like."""
+"""`spoteval setup guest`: makes a guest ready, as often as you like."""
 
-import os
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from spoteval.cli.common import who
-from spoteval.cli.output import json_option, say, say_json, step, table
+from spoteval.cli.output import step, table
+from spoteval.cli.setup_common import (
+    SYSTEM,
+    asked,
+    asked_kind,
+    default_owner,
+    end,
+    may_write,
+    more_keys,
+    refuse_other,
+    refuse_user_units,
+    reload_systemd,
+    setup_options,
+    store_draft,
+)
 from spoteval.clock import read_now
-from spoteval.config.draft import Draft
+from spoteval.config.draft import GuestDraft
 from spoteval.config.guest import GuestConfig, guest_of, read_guest
 from spoteval.config.host import host_of
-from spoteval.config.shared import ConfigError
 from spoteval.control.disk import prove
 from spoteval.control.disk_adopt import entry_of, is_adopted, refusal, rows
 from spoteval.control.disk_look import DiskLook, look_at
+from spoteval.control.dropins import credential_names, dropins
 from spoteval.control.fstab import Verdict, checked
 from spoteval.control.refused import Failed, Refused
 from spoteval.control.setting_up import (
+    GUEST_FOLDERS,
     lay_out,
-    missing_credentials,
+    missing,
     owner_named,
+    present,
     take_disk,
+    write_config,
     write_dropins,
     write_fstab,
 )
-from spoteval.files import write_new
-from spoteval.machine import process
+from spoteval.notice.open import NOTICES
 from spoteval.paths import DurablePaths, HostPaths, host_paths
-from spoteval.report.agents import restart_command
+from spoteval.report.agents import absent_agents, restart_command
 from spoteval.shape import Unreadable
 
 _NO_SYSTEMD = "no systemd here: mounting the disk is the provider's business"
-_RELOAD_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +59,11 @@ class Answers:
     instance: str | None
     provider: str | None
     store: str | None
+    endpoint_url: str | None
+    region: str | None
+    credential: str | None
+    more: tuple[str, ...]
+    replace: bool
     path: Path | None
     identity: str | None
 
@@ -65,59 +83,64 @@ class _Host:
 @click.command()
 @click.option("--adopt", is_flag=True, help="Take the disk that is mounted, whatever is on it.")
 @click.option("--write-fstab", "fstab", is_flag=True, help="Add or mend its line in /etc/fstab.")
-@click.option("--instance", help="Name of this instance, the same as on the restarter host.")
-@click.option("--provider", help="Kind of provider.")
-@click.option("--store", help="URL of the store.")
 @click.option("--path", type=click.Path(path_type=Path), help="Where the disk is mounted.")
 @click.option("--identity", type=click.Choice(["uuid", "sentinel"]), help="How it proves itself.")
-@click.option("--owner", help="The agents' user; spoteval where you are root.")
-@click.option("--etc", type=click.Path(path_type=Path), default=Path("/etc"), hidden=True)
-@json_option
+@setup_options
 def guest(
-    adopt: bool, fstab: bool, owner: str | None, etc: Path, as_json: bool, **given: object
+    adopt: bool,
+    fstab: bool,
+    owner: str | None,
+    etc: Path,
+    as_json: bool,
+    user: bool,
+    **given: object,
 ) -> None:
     """Make this guest ready: disk, folders, units, and a first host file where there is none.
 
-    Never formats, and never refuses a disk because something is on it. Done again it changes nothing.
+    Never formats, and never refuses a disk because something is on it. Done again it changes nothing. Ends with
+    what `spoteval check` says.
     """
+    if user:
+        refuse_user_units()
     host = _looked_at(Answers(**given), etc)  # type: ignore[arg-type]  # click made them
-    user = owner_named(owner or _default_owner())
+    agents = owner_named(owner or default_owner())
     _show(host)
     _agree(host, adopt)
     now, disk, changed = read_now(), DurablePaths(host.config.disk.path), list[str]()
-    if host.draft is not None and write_new(host.paths.config, host.draft.encode()):
-        changed.append(f"wrote {host.paths.config}")
-    changed += lay_out(disk, user)
+    if host.draft is not None:
+        changed += write_config(host.paths.config, host.draft, now, bool(given["replace"]))
+    changed += lay_out(disk.root, GUEST_FOLDERS, agents)
     if not is_adopted(host.look):
         changed += take_disk(host.config, now)
     if fstab and host.fstab is not None:
         changed += write_fstab(etc / "fstab", host.fstab, now)
-    units = list(write_dropins(host.config, host.paths.credentials, etc / "systemd" / "system"))
+    units = list(write_dropins(_dropins(host), etc / "systemd" / "system"))
     changed += units
-    if (units or fstab) and etc == Path("/etc"):
-        _reload()
+    if (units or fstab) and etc == SYSTEM:
+        reload_systemd()
     _proved(host.config)
-    todo = list(_todo(host, written=fstab, units=bool(units)))
-    _tell(changed, todo, as_json)
+    start = absent_agents(host.paths.run)
+    end(changed, list(_todo(host, written=fstab, units=bool(units))), start, as_json)
 
 
 def _looked_at(answers: Answers, etc: Path) -> _Host:
     """The host as it is. Raises Refused where its disk cannot be adopted; nothing was written."""
     paths = host_paths()
+    may_write(paths.config.parent, "guest")
     config, draft = _config(paths, answers)
     look = look_at(config.disk.path)
     if (why := refusal(look, config)) is not None:
         raise Refused(why, subject=str(config.disk.path))
     table_of_mounts = etc / "fstab"
     text = table_of_mounts.read_text() if table_of_mounts.exists() else ""
-    has_systemd = Path("/run/systemd/system").is_dir() or etc != Path("/etc")
+    has_systemd = Path("/run/systemd/system").is_dir() or etc != SYSTEM
     verdict = checked(text, entry_of(look)) if has_systemd else None
     return _Host(paths, etc, config, draft, look, verdict)
 
 
 def _config(paths: HostPaths, answers: Answers) -> tuple[GuestConfig, str | None]:
     """The host file, or the draft of one. Raises ConfigError, Refused."""
-    if paths.config.exists():
+    if paths.config.exists() and not answers.replace:
         config = read_guest(paths.config, "")
         _refuse_other(config, answers)
         return config, None
@@ -125,39 +148,47 @@ def _config(paths: HostPaths, answers: Answers) -> tuple[GuestConfig, str | None
     look = look_at(path)
     if look.mount is None:
         raise Refused("nothing is mounted there: mount the disk first, or say --path", str(path))
-    identity = answers.identity or ("uuid" if look.has_uuid is not None else "sentinel")
-    draft = Draft(
-        instance=_asked("instance", answers.instance, "the name in holds, lines and reports"),
-        provider=_asked("provider", answers.provider, "kind of provider"),
-        store=_asked("store", answers.store, "URL of the store"),
-        path=path,
-        identity=identity,
-        uuid=look.has_uuid if identity == "uuid" else None,
-    ).text()
+    draft = _draft(paths, answers, look).text()
     return guest_of(host_of(paths.config, tomllib.loads(draft), "guest")), draft
 
 
+def _draft(paths: HostPaths, answers: Answers, look: DiskLook) -> GuestDraft:
+    """The host file's values, asked for where they were not said. Raises ConfigError, Refused."""
+    instance = asked("instance", answers.instance, "the name in holds, lines and reports")
+    provider = asked_kind(answers.provider, tuple(NOTICES))
+    store = asked("store", answers.store, "URL of the store")
+    identity = answers.identity or ("uuid" if look.has_uuid is not None else "sentinel")
+    usual = paths.credentials / "publisher"
+    return GuestDraft(
+        instance=instance,
+        provider=provider,
+        store=store_draft(store, answers.endpoint_url, answers.region, answers.credential, usual),
+        path=look.path,
+        identity=identity,
+        uuid=look.has_uuid if identity == "uuid" else None,
+        more=more_keys(NOTICES[provider].settings, answers.more),
+    )
+
+
 def _refuse_other(config: GuestConfig, answers: Answers) -> None:
-    """The host file is a person's: it is never changed, and what contradicts it is said."""
-    said = {
+    """Raises ConfigError for an answer that contradicts the host file."""
+    store = config.store
+    said: dict[str, tuple[object, object]] = {
         "[host] instance": (answers.instance, config.instance),
         "[provider] kind": (answers.provider, config.provider),
-        "[store] url": (answers.store, config.store.url),
+        "[store] url": (answers.store, store.url),
+        "[store] endpoint_url": (answers.endpoint_url, store.endpoint_url),
+        "[store] region": (answers.region, store.region),
+        "[store] credential": (answers.credential, store.credential),
         "[disk] path": (answers.path, config.disk.path),
         "[disk] identity": (answers.identity, config.disk.identity),
     }
-    for place, (given, found) in said.items():
-        if given is not None and given != found:
-            raise ConfigError(f'{config.path}: {place} "{found}": not "{given}" (edit the file)')
+    refuse_other(config.path, said)
 
 
-def _asked(name: str, given: str | None, says: str) -> str:
-    """The answer of the command line, else of the person at the terminal. Raises Refused where nobody is there."""
-    if given is not None:
-        return given
-    if not sys.stdin.isatty():
-        raise Refused(f"there is no host file yet: say --{name} ({says})")
-    return str(click.prompt(f"{name} ({says})", err=True))
+def _dropins(host: _Host) -> Mapping[str, str]:
+    there = present(credential_names(host.config), host.paths.credentials)
+    return dropins(host.config, host.paths.credentials, there)
 
 
 def _show(host: _Host) -> None:
@@ -178,17 +209,6 @@ def _agree(host: _Host, adopt: bool) -> None:
         )
 
 
-def _default_owner() -> str:
-    return "spoteval" if os.geteuid() == 0 else who()
-
-
-def _reload() -> None:
-    """systemd reads units and mounts again."""
-    done = process.run(["systemctl", "daemon-reload"], _RELOAD_S)
-    if not done.ok:
-        step(f"systemctl daemon-reload: {done.err.strip() or f'exit {done.code}'}")
-
-
 def _proved(config: GuestConfig) -> None:
     proof = prove(config)
     if isinstance(proof, Unreadable):
@@ -202,18 +222,7 @@ def _todo(host: _Host, written: bool, units: bool) -> Iterator[str]:
     elif not host.fstab.ok and not written:
         yield f"{host.etc / 'fstab'}: {host.fstab.says}; it should say (--write-fstab does it):"
         yield f"  {host.fstab.line}"
-    for path in missing_credentials(host.config, host.paths.credentials):
+    for path in missing(credential_names(host.config), host.paths.credentials):
         yield f"missing: {path} (install -D -m 600 FILE {path}, then spoteval setup guest again)"
     if units and (command := restart_command(host.paths.run)) is not None:
         yield f"agents that run have their old units and keys until: {command}"
-    yield "next: spoteval check"
-
-
-def _tell(changed: list[str], todo: list[str], as_json: bool) -> None:
-    if as_json:
-        say_json({"changed": changed, "todo": todo})
-        return
-    for line in changed or ["nothing changed: this guest was set up already"]:
-        say(line)
-    for line in todo:
-        say(line)

@@ -26,6 +26,9 @@ VERBS: dict[str, Verb] = {
     "setup guest": Verb(
         "spoteval.cli.setup:guest", "Disk, folders, units, a first host file.", "set up"
     ),
+    "setup restarter": Verb(
+        "spoteval.cli.setup_restarter:restarter", "Folders, the unit, a first host file.", "set up"
+    ),
     "check": Verb("spoteval.cli.check:check", "Is this host ready? Names what to do.", "set up"),
     "config": Verb("", "The configuration in force.", "set up"),
     "config show": Verb(

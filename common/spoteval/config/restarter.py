@@ -8,7 +8,7 @@ from spoteval.config.grant import Grant
 from spoteval.config.host import fail, read_host
 from spoteval.config.monitor import AlertSettings, CostSettings, MonitorSettings
 from spoteval.config.sections import SectionReader
-from spoteval.config.shared import ConfigError, StoreSettings
+from spoteval.config.shared import ConfigError, HostFile, StoreSettings
 from spoteval.config.tables import left_to_others
 from spoteval.instance import instance_error
 from spoteval.provider.open import PROVIDERS
@@ -131,13 +131,17 @@ def read_restarter(path: Path, agent: str | None = None) -> RestarterConfig:
     With `agent`, what is wrong in tables of others is in `warnings` and their defaults are in force; "" is
     strict about the shared tables alone. A table that nobody knows is an error, unless it looks like one of theirs.
     """
-    file = read_host(path, "restarter")
+    return restarter_of(read_host(path, "restarter"), agent)
+
+
+def restarter_of(file: HostFile, agent: str | None = None) -> RestarterConfig:
+    """The same of a host file that was read."""
     strict = None if agent is None else {*SHARED, *OWN.get(agent, ())}
     lenient = left_to_others("restarter", agent, SHARED, OWN) if agent is not None else ()
     reader = SectionReader(file, strict, lenient)
     host = reader.must("host", lambda root: read(RestarterHost, root.table("host")))
     config = RestarterConfig(
-        path=path,
+        path=file.path,
         holds=host.holds,
         shared_store=reader.must("store", lambda root: _store(root, host.holds)),
         instances=reader.must("instance", _instances),
@@ -149,7 +153,10 @@ def read_restarter(path: Path, agent: str | None = None) -> RestarterConfig:
         warnings=reader.end(),
     )
     if not config.instances:
-        fail(path, "[instance]: missing (at least one table [instance.NAME] with provider and id)")
+        fail(
+            file.path,
+            "[instance]: missing (at least one table [instance.NAME] with provider and id)",
+        )
     return config
 
 

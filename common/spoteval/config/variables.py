@@ -52,11 +52,11 @@ def overlaid(tables: Mapping[str, object], variables: Sequence[Variable]) -> dic
             raise NotByVariable(f"{item.name}: [{item.table}] is not set by variables ({why})")
         below = changed.get(item.table, {})
         if isinstance(below, Mapping):
-            changed[item.table] = {**below, item.key: _value(item.text)}
+            changed[item.table] = {**below, item.key: value_of(item.text)}
     return changed
 
 
-def _value(text: str) -> object:
+def value_of(text: str) -> object:
     """A number, a list or a table as TOML has it; all else is text, which needs no quotes here."""
     try:
         return tomllib.loads(f"value = {text}")["value"]

@@ -1,12 +1,14 @@
-"""What `spoteval setup guest` adds to the units of this host: the run's user, credentials, the disk's mount. Pure."""
+"""What `spoteval setup` adds to the units of this host: the run's user, credentials, the disk's mount. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from spoteval.config.guest import GuestConfig
+from spoteval.config.restarter import RestarterConfig
 
 NAME = "50-spoteval-setup.conf"
 RUN = "spoteval-run.service"
+RESTARTER = "spoteval-restarter.service"
 FOLLOWER = "spoteval-publication-follower.service"
 _SERVERS = ("spoteval-boot-resume.service", "spoteval-idle-guard.service")
 _STORE = (*_SERVERS, FOLLOWER, "spoteval-end-handler.service", "spoteval-shutdown-hook.service")
@@ -18,6 +20,7 @@ _ON_DISK = (
     RUN,
 )
 _DEFAULT_MOUNT = "mnt-durable.mount"
+_HEAD = "# Written by `spoteval setup {role}`; call it again after a change.\n"
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:_.")
 
 
@@ -31,10 +34,38 @@ def dropins(config: GuestConfig, credentials: Path, present: Iterable[str]) -> M
         named = [name for name in _credentials_of(unit, config) if name in there]
         text = _text(config, unit, named, credentials)
         if text:
-            found[unit] = (
-                f"# Written by `spoteval setup guest`; call it again after a change.\n{text}"
-            )
+            found[unit] = f"{_HEAD.format(role='guest')}{text}"
     return found
+
+
+def restarter_dropins(
+    config: RestarterConfig, credentials: Path, present: Iterable[str]
+) -> Mapping[str, str]:
+    """The same on a restarter host: the store's credential, and which directories its sandbox leaves writable."""
+    there = frozenset(present)
+    named = [name for name in restarter_credentials(config) if name in there]
+    lines = [f"LoadCredential={name}:{credentials / name}" for name in named]
+    lines += [f'ReadWritePaths="-{path}"' for path in _written(config)]
+    if not lines:
+        return {}
+    head = _HEAD.format(role="restarter")
+    return {RESTARTER: head + "[Service]\n" + "".join(f"{line}\n" for line in lines)}
+
+
+def restarter_credentials(config: RestarterConfig) -> tuple[str, ...]:
+    """Every credential that the restarter itself reads."""
+    store = config.shared_store
+    return (store.credential,) if store is not None and store.credential is not None else ()
+
+
+def _written(config: RestarterConfig) -> Iterator[str]:
+    """Directories that are the store, or a local cloud."""
+    store = config.shared_store
+    if store is not None and store.url.startswith("file://"):
+        yield store.url.removeprefix("file://")
+    for instance in config.instances:
+        if instance.provider == "local":
+            yield str(instance.table.values["cloud"])
 
 
 def credential_names(config: GuestConfig) -> tuple[str, ...]:

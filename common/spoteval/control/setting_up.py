@@ -1,22 +1,22 @@
-"""What `spoteval setup guest` changes: each thing is done once, said, and left alone the next time."""
+"""What `spoteval setup` changes: each thing is done once, said, and left alone the next time."""
 
 import os
 import pwd
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from spoteval.clock import Now
 from spoteval.config.guest import GuestConfig
 from spoteval.control.disk import adopt
-from spoteval.control.dropins import NAME, credential_names, dropins
+from spoteval.control.dropins import NAME
 from spoteval.control.fstab import Verdict
 from spoteval.control.refused import Refused
-from spoteval.files import make_folder, touch, write_new, write_whole
+from spoteval.files import make_folder, remove, touch, write_new, write_whole
 from spoteval.paths import DurablePaths
 
-FOLDERS = ("", "holds", "requests", "busy", "enders", "runs", "publication", "decisions")
-SYSTEM_UNITS = Path("/etc/systemd/system")
+GUEST_FOLDERS = ("", "holds", "requests", "busy", "enders", "runs", "publication", "decisions")
+RESTARTER_FOLDERS = ("", "holds", "instances")
 _MODE = 0o755
 
 
@@ -41,18 +41,28 @@ def owner_named(name: str) -> Owner:
     return Owner(name, found.pw_uid, found.pw_gid)
 
 
-def lay_out(disk: DurablePaths, owner: Owner) -> Iterator[str]:
-    """The folders of `spoteval/`, with their owner and modes. Raises OSError."""
-    folders = [disk.root / name if name else disk.root for name in FOLDERS]
+def write_config(path: Path, text: str, now: Now, replace: bool = False) -> Iterator[str]:
+    """The host file. One that is there stays; to `replace` it, a copy of it is kept beside. Raises OSError."""
+    if write_new(path, text.encode()):
+        yield f"wrote {path}"
+    elif replace and path.read_text() != text:
+        backup = _copied(path, now)
+        write_whole(path, text.encode())
+        yield f"wrote {path} (before: {backup})"
+
+
+def lay_out(root: Path, names: Iterable[str], owner: Owner) -> Iterator[str]:
+    """Folders below `root`, "" for itself, with their owner and modes. Raises OSError."""
+    folders = [root / name if name else root for name in names]
     absent = [folder for folder in folders if not folder.is_dir()]
     for folder in absent:
         make_folder(folder)
     given = [folder for folder in folders if _belongs(folder, owner)]
     if absent:
-        yield f"made {_listed(disk.root, absent)} of {owner.name}, mode {_MODE:04o}"
+        yield f"made {_listed(root, absent)} of {owner.name}, mode {_MODE:04o}"
     others = [folder for folder in given if folder not in absent]
     if others:
-        yield f"gave {_listed(disk.root, others)} to {owner.name}, mode {_MODE:04o}"
+        yield f"gave {_listed(root, others)} to {owner.name}, mode {_MODE:04o}"
 
 
 def _listed(root: Path, folders: Iterable[Path]) -> str:
@@ -77,28 +87,42 @@ def write_fstab(fstab: Path, verdict: Verdict, now: Now) -> Iterator[str]:
     """Put the table with the line in its place, whole or not at all, beside a copy of the old one. Raises OSError."""
     if verdict.ok:
         return
-    before = fstab.read_bytes() if fstab.exists() else b""
-    backup = fstab.with_name(f"{fstab.name}.before-spoteval-{now.wall:%Y%m%dT%H%M%S}")
-    write_new(backup, before)
+    backup = _copied(fstab, now)
     write_whole(fstab, verdict.text.encode())
     yield f"wrote {fstab}: {verdict.line} (before: {backup})"
 
 
-def write_dropins(config: GuestConfig, credentials: Path, units: Path) -> Iterator[str]:
-    """Tell the units of this host's user, credentials and mount. Raises OSError."""
-    names = credential_names(config)
-    present = [name for name in names if (credentials / name).is_file()]
-    for unit, text in dropins(config, credentials, present).items():
+def write_dropins(texts: Mapping[str, str], units: Path) -> Iterator[str]:
+    """Each unit's drop-in, where it is not there as it should be; one that says too much is gone. Raises OSError.
+
+    A unit that is told of a credential that is there no more would not start.
+    """
+    for unit, text in texts.items():
         path = units / f"{unit}.d" / NAME
         if _differs(path, text):
             write_whole(path, text.encode())
             yield f"wrote {path}"
+    for path in sorted(units.glob(f"spoteval-*.d/{NAME}")):
+        if path.parent.name.removesuffix(".d") not in texts:
+            remove(path)
+            yield f"removed {path}"
 
 
-def missing_credentials(config: GuestConfig, credentials: Path) -> tuple[Path, ...]:
-    """Credentials that the host file names and that are not there."""
-    named = (credentials / name for name in credential_names(config))
-    return tuple(path for path in named if not path.is_file())
+def present(names: Iterable[str], credentials: Path) -> tuple[str, ...]:
+    """Those of the credentials that are there."""
+    return tuple(name for name in names if (credentials / name).is_file())
+
+
+def missing(names: Iterable[str], credentials: Path) -> tuple[Path, ...]:
+    """The places of those that are not."""
+    return tuple(credentials / name for name in names if not (credentials / name).is_file())
+
+
+def _copied(path: Path, now: Now) -> Path:
+    """A copy beside the file, empty where there is none."""
+    backup = path.with_name(f"{path.name}.before-spoteval-{now.wall:%Y%m%dT%H%M%S}")
+    write_new(backup, path.read_bytes() if path.exists() else b"")
+    return backup
 
 
 def _differs(path: Path, text: str) -> bool:

@@ -29,8 +29,10 @@ _NOT_OURS_TO_MOUNT = ("overlay", "9p", "virtiofs")  # a container's, by whoever 
 _HOMES = ("HOME", "XDG_DATA_HOME")
 
 
-def guest_checks(config: GuestConfig, paths: HostPaths, store: Store, now: Now) -> Iterator[Check]:
-    """Everything that can be looked at without starting anything."""
+def guest_checks(
+    config: GuestConfig, paths: HostPaths, store: Store | None, now: Now
+) -> Iterator[Check]:
+    """Everything that can be looked at without starting anything; `store` None: there is none to be asked."""
     yield from _window(config)
     yield from _provider(config)
     yield from _credentials(config, paths)
@@ -38,8 +40,9 @@ def guest_checks(config: GuestConfig, paths: HostPaths, store: Store, now: Now) 
     yield from _home(config)
     yield from _servers(config)
     yield from _harness(config, now)
-    yield put_check(store, config.instance)
-    yield from guest_rights(store, config.instance)
+    if store is not None:
+        yield put_check(store, config.instance)
+        yield from guest_rights(store, config.instance)
     yield from _agents(paths)
 
 

@@ -22,7 +22,7 @@ def restarter_checks(
 ) -> Iterator[Check]:
     """Everything that can be looked at without starting anything; the provider is asked for states and prices.
 
-    `store` None: holds are local files alone.
+    `store` None: there is none to be asked.
     """
     yield from _until(config, now)
     for instance in config.instances:
@@ -31,7 +31,7 @@ def restarter_checks(
             yield put_check(store, instance.name)
             yield _listing(store, instance.name)
         yield _holds(paths, instance.name)
-    if store is None:
+    if config.shared_store is None and store is None:
         yield warn("store", 'none, as [host] holds is ["local"]: no fact of a guest is seen')
     if not is_running(paths.state / "restarter.lock"):
         yield warn("agent", "restarter does not run (systemctl enable --now spoteval-restarter)")
