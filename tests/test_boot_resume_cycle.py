@@ -16,7 +16,7 @@ from spoteval.files import append_line, read_lines, read_record, write_record
 from spoteval.harness.contract import Survey
 from spoteval.interruption import PREEMPTED
 from spoteval.loop import Wake
-from spoteval.shape import Table
+from spoteval.shape import Table, Unreadable
 from spoteval_agents.boot_resume.agent import told_to_go
 
 GATE = ["server", "environment", "server"]
@@ -191,6 +191,25 @@ def test_a_refused_key_tells_a_person_once_and_goes_on_when_it_is_right(world: P
     assert world.kinds().count("needs_you") == 1
     del world.answers["server probe"]
     world.run(agent, "first-episode")
+
+
+@pytest.mark.parametrize("text", ["claimed 2: 503 ({} tries)", "clock is {}.5 s slow"])
+def test_a_report_that_only_counts_on_is_told_once(world: Play, text: str) -> None:
+    """Tried again every ten seconds, with other figures each time; other words are another report."""
+    tries = iter(range(1, 1000))
+    world.answers["settle --by"] = lambda _: Unreadable(text.format(next(tries)))
+    agent = world.agent()
+    world.run(agent, "settlement")
+    for _ in range(40):
+        world.pass_s(11)
+        world.cycle(agent)
+    assert next(tries) > 5
+    assert world.kinds().count("needs_you") == 1
+    world.answers["settle --by"] = lambda _: Unreadable("the disk is read-only")
+    for _ in range(4):
+        world.pass_s(11)
+        world.cycle(agent)
+    assert world.kinds().count("needs_you") == 2
 
 
 def test_an_intent_is_owed_until_its_hold_is_proved(world: Play) -> None:

@@ -17,7 +17,7 @@ from spoteval.shape import Unreadable
 from spoteval_agents.boot_resume.rows_gate import NUMBER
 from spoteval_agents.boot_resume.rows_run import HOLD, START
 from spoteval_agents.boot_resume.seen import News, Plan, Seen
-from spoteval_agents.boot_resume.stages import AGENT, BOOTED
+from spoteval_agents.boot_resume.stages import AGENT, BOOTED, gist
 from spoteval_agents.boot_resume.work import Tools, work_of
 
 
@@ -42,7 +42,7 @@ class Hands:
 
         Returns the name of slow work that was begun.
         """
-        if plan.needs_you is not None and plan.needs_you not in seen.told:
+        if plan.needs_you is not None and gist(plan.needs_you) not in seen.told:
             command = {} if plan.command is None else {"command": plan.command}
             self.log([News(NEEDS_YOU, plan.needs_you, command)], seen, now)
         if plan.news is not None:

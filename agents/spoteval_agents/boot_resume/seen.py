@@ -96,7 +96,7 @@ class Seen:
 
     @property
     def told(self) -> frozenset[str]:
-        """What a person was told in this life."""
+        """The gist of what a person was told in this life."""
         active = self.active
         return self.guest.told | (active.stages.told if active is not None else frozenset())
 

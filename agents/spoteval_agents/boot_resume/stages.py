@@ -51,7 +51,12 @@ class Stages:
     first_episode: bool = False
     servers: Servers = field(default_factory=Servers)
     told: frozenset[str] = frozenset()
-    """What a person was told, since one last looked."""
+    """The gist of what a person was told, since one last looked."""
+
+
+def gist(text: str) -> str:
+    """A report without its figures: one that only counts on, by tries or seconds, is the same and told once."""
+    return " ".join(word for word in text.split() if not any(map(str.isdigit, word)))
 
 
 def stages_of(records: Iterable[Mapping[str, object]], session: str) -> Stages:
@@ -141,7 +146,7 @@ def _first_episode(stages: Stages, _: Event) -> Stages:
 
 
 def _told(stages: Stages, event: Event) -> Stages:
-    return replace(stages, told=stages.told | {event.reason or ""})
+    return replace(stages, told=stages.told | {gist(event.reason or "")})
 
 
 _STEPS: Mapping[str, Callable[[Stages, Event], Stages]] = {
