@@ -18,7 +18,13 @@ from spoteval.episode import Attempt, Outcome
 from spoteval.event import NEEDS_YOU, Event
 from spoteval.files import append_line, encoded, held, touch, write_record
 from spoteval.loop import Waiting, Wake
-from spoteval.publication.keys import heartbeat_key, record_key, segment_key, state_key
+from spoteval.publication.keys import (
+    heartbeat_key,
+    manifest_key,
+    record_key,
+    segment_key,
+    state_key,
+)
 from spoteval.run import RunPlan, RunRecord, StopRules
 from spoteval.settings.money import Money
 
@@ -183,6 +189,15 @@ def test_more_than_three_instances_are_a_line_each(hosts: Hosts) -> None:
     assert many.lines[0] == "4 instances, 4 need you  (spoteval status NAME shows one)"
     assert len(hosts.restarter("status", "gpu-4").lines) > 5
     assert len(hosts.restarter("status", "--json").lines) == 4
+
+
+def test_only_finished_episodes_that_are_intended_count_as_published(hosts: Hosts) -> None:
+    """A start that named more has left others in the store: they are not so many of these."""
+    publish(hosts)
+    for number in (0, 7, 8):
+        hosts.store.put(manifest_key("q3", f"e/{number}", 1), encoded({}))
+    lines = _plain(hosts.laptop("status").lines)
+    assert "published 1 of 1 · last pass 5 s ago · withheld 1" in lines
 
 
 def test_on_a_laptop_from_the_store_alone(hosts: Hosts) -> None:

@@ -27,7 +27,7 @@ def with_run(
         over=run.over,
         progress=run.progress if isinstance(run.progress, Progress) else None,
         in_flight=run.in_flight,
-        published=run.published,
+        published=_published(run),
         withheld=run.withheld,
     )
     known = replace(known, eta=_eta(known, run.events))
@@ -35,6 +35,14 @@ def with_run(
     left = None if finished is None or published is None else max(0, finished - published)
     broken = (*_broken(known, run), *_dead(known, serves))
     return replace(known, needs=(*broken, *merged(_held(known), open_needs(events, left))))
+
+
+def _published(run: RunFacts) -> int | None:
+    """Of the finished ones that are intended: others may lie in the store, of a start that named more."""
+    if run.published is None:
+        return None
+    finished = run.progress.finished_keys if isinstance(run.progress, Progress) else run.published
+    return len(run.published & finished)
 
 
 def _eta(known: Status, events: Iterable[Event]) -> Reading[Eta] | None:

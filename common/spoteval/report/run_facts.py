@@ -31,7 +31,8 @@ class RunFacts:
     events: tuple[Event, ...] = ()
     over: bool = False
     in_flight: int | None = None
-    published: int | None = None
+    published: frozenset[str] | None = None
+    """Episodes with a manifest in the store."""
     withheld: int | None = None
     """Files and episodes that hold a secret, as the guest told it last."""
     sign: datetime | None = None
@@ -69,7 +70,7 @@ def from_store(store: Store, run: str) -> RunFacts:
         events=events_from(parse_lines(texts.get("events.jsonl", b"")).records),
         over="end.json" in found.whole,
         in_flight=_count(beat, "in_flight"),
-        published=len({item.episode for item in found.attempts if item.manifest is not None}),
+        published=frozenset(item.episode for item in found.attempts if item.manifest is not None),
         withheld=_count(beat, "withheld"),
         sign=_sign(beat),
         stage=_stage(beat),
