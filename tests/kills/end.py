@@ -11,16 +11,18 @@ from spoteval.control.runfiles import interruptions, progress
 from spoteval.demo.layout import INSTANCE
 from spoteval.demo.truth import read_witness
 from spoteval.episode import classify, counted
-from spoteval.event import NEEDS_YOU
+from spoteval.event import NEEDS_YOU, events_from
 from spoteval.files import read_lines, read_record
 from spoteval.publication.listing import Fact
 from spoteval.publication.verify import compare
+from spoteval.report.needs import open_needs
 from spoteval.shape import Unreadable
 from spoteval.store.open import open_store
 
 Names = tuple[str, ...]
 CALL = NEEDS_YOU
-"""A child that was killed may be told to a person at once; what was told is over when the run has ended."""
+"""A child that was killed may be told to a person at once, and that be over soon after: what is compared is who is
+still called at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class End:
     enders: Names
     facts: Names
     events: Names
+    needs: Names
+    """What a person is still asked for."""
     witness: Names
     damaged: Names
 
@@ -70,6 +74,7 @@ def end_of(box: Box) -> End:
         enders=_enders(box),
         facts=_sorted({f"{f.seq} {f.name}" for f in listing.facts if _is_sure(f)}),
         events=_sorted({line["kind"] for line in read_lines(box.run.events).records} - {CALL}),
+        needs=_sorted(_needs(box)),
         witness=_sorted([*seen.ended, f"rerun {seen.rerun}"]),
         damaged=_sorted(_damaged(box.disk.root)),
     )
@@ -77,8 +82,14 @@ def end_of(box: Box) -> End:
 
 def _is_sure(fact: Fact) -> bool:
     """What a child was telling the store when the machine went may have come there or not: of the life that was cut
-    all of it, and of the last life the beginning of its episodes, which are soon over."""
-    return fact.seq > 1 and fact.name != "first-episode"
+    its notice, and of the last life the beginning of its episodes, which are soon over."""
+    return fact.name != ("notice" if fact.seq == 1 else "first-episode")
+
+
+def _needs(box: Box) -> Iterator[str]:
+    logs = (box.disk.root / "events.jsonl", box.run.events)
+    events = (event for log in logs for event in events_from(read_lines(log).records))
+    return (need.text for need in open_needs(events, unpublished=None))
 
 
 def _episodes(box: Box) -> Names:

@@ -12,6 +12,7 @@ from typing import Literal
 from drills.box import RUN, Box, Never
 from kills.end import End, end_of
 from spoteval.control.runfiles import interruptions
+from spoteval.demo.layout import INSTANCE
 from spoteval.publication.keys import manifest_key
 
 HERE = Path(__file__).parent
@@ -19,6 +20,8 @@ WINDOW_S = 60.0
 """Long enough for a hook that is killed and started again on a slow machine."""
 WITHIN_S = 100.0
 """Longer than any wait of an agent (30 s for a run that it may have asked for): what has not come then never comes."""
+FACTS = frozenset(["booted", f"run-{RUN}-1", "healthy", "first-episode"])
+"""What the store is told of a life that works; a telling that failed is tried again after ten seconds."""
 _RUN = """\
 [run]
 harness = "directory"
@@ -68,6 +71,7 @@ def cut_once(root: Path, kill: Injected) -> Played:
         box.begin()
         box.until(lambda: _witnessed(box, "begin two"), WITHIN_S, "the long episode to begin")
         box.until(lambda: _published(box, "one"), WITHIN_S, "the first episode in the store")
+        box.until(lambda: _told(box) >= FACTS, WITHIN_S, f"{sorted(FACTS)} in the store")
         box.notice(WINDOW_S)
         with suppress(Never):  # then the machine goes in the middle of it
             box.until(lambda: _closed(box), WINDOW_S, "the interruption to be closed")
@@ -125,6 +129,12 @@ def _witnessed(box: Box, line: str) -> bool:
 def _published(box: Box, key: str) -> bool:
     key = manifest_key(RUN, key, 1)
     return (box.paths.store / key).exists()
+
+
+def _told(box: Box) -> frozenset[str]:
+    """Facts of the first life."""
+    boots = box.paths.store / "instances" / INSTANCE / "boots"
+    return frozenset(path.stem for path in boots.glob("000001-*/*.json"))
 
 
 def _closed(box: Box) -> bool:

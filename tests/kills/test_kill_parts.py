@@ -14,7 +14,7 @@ from show.kill_lines import AGENTS, killed
 END = End(
     *("STOPPED", True, True),
     *(("a completed C",), ("a",), ("a",), ("preempted settled",), ("a/1",), ()),
-    *(("end",), ("end-handler proved",), ("2 booted",), ("end",), ("a/1", "rerun 0"), ()),
+    *(("end",), ("end-handler proved",), ("2 booted",), ("end",), (), ("a/1", "rerun 0"), ()),
 )
 
 
