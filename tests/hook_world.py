@@ -31,13 +31,18 @@ instance = "gpu-1"
 path = "{root}/durable"
 identity = "sentinel"
 [provider]
-kind = "local"
-cloud = "{root}/cloud"
+{provider}
 notice_window = "{window}"
 [store]
 url = "file://{root}/store"
 {more}
 """
+
+
+PROVIDERS = {
+    "local": 'kind = "local"\ncloud = "{root}/cloud"',
+    "command": 'kind = "command"\nnotice_file = "{root}/notice.json"',
+}
 
 
 @dataclass
@@ -107,6 +112,7 @@ class Guest:
     root: Path
     window: str = "60s"
     more: str = '[run]\nharness = "directory"\nsettlement = "fresh_budget"'
+    provider: str = "local"
     notice: Reading[Notice | None] = None
     stopping: Reading[bool] = True
     clock: Clock = field(default_factory=Clock)
@@ -123,7 +129,8 @@ class Guest:
             (self.root / name).mkdir(parents=True, exist_ok=True)
         (self.root / "durable/.spoteval-disk.json").write_text('{"format": 1, "instance": "gpu-1"}')
         self.durable.active.write_text("swe\n")
-        text = CONFIG.format(root=self.root, window=self.window, more=self.more)
+        provider = PROVIDERS[self.provider].format(root=self.root)
+        text = CONFIG.format(root=self.root, window=self.window, more=self.more, provider=provider)
         (self.root / "config.toml").write_text(text)
 
     @property

@@ -10,7 +10,7 @@ import pytest
 
 from crash_points import Crash, CrashPoints
 from hook_world import GONE, Guest
-from spoteval.control import requests
+from spoteval.control import disk, requests
 from spoteval.control.requests import Answer
 from spoteval.control.runcontrol import RESUME_UNIT, RUN_UNIT
 from spoteval.control.runfiles import interruptions
@@ -18,6 +18,7 @@ from spoteval.control.settling import settle_run
 from spoteval.files import read_lines
 from spoteval.harness.registry import adapter
 from spoteval.interruption import Opened
+from spoteval.notice.open import NOTICES
 from spoteval.run import RunPlan, RunRecord
 from spoteval.shape import Reading, Unreadable
 from spoteval_agents.shutdown_hook.plan import plan_for, reserve_s
@@ -52,8 +53,14 @@ def steps(guest: Guest) -> list[str]:
 
 
 @pytest.mark.parametrize("signal_too", [False, True])
-def test_complaint_35_a_notice_powers_nothing_off(guest: Guest, signal_too: bool) -> None:
-    """The provider takes the machine, and bills as for its own stop: not before the window nor after it."""
+@pytest.mark.parametrize("provider", sorted(NOTICES))
+def test_complaint_35_a_notice_powers_nothing_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provider: str, signal_too: bool
+) -> None:
+    """The provider takes the machine, and bills as for its own stop: not before the window nor after it, whoever
+    the provider is. No setting makes it otherwise: the restarter would take that stop for one on purpose."""
+    monkeypatch.setattr(disk, "_wrong_mount", lambda _: None)  # elsewhere it is a mount of its own
+    guest = Guest(tmp_path, provider=provider)
     guest.announce()
     hook = guest.hook()
     guest.cycle(hook)
@@ -171,7 +178,7 @@ def test_complaint_42_a_step_that_fails_stops_no_other(guest: Guest, name: str) 
         guest.host.run.write_text("a file where a folder should be")
     elif name == "salvage":
         running(guest)
-        salvage = guest.run.interruptions / "2026-12-01T02-58-11-5e55" / "salvage"
+        salvage = guest.run.interruptions / "2026-12-01T02-58-11-000-5e55-notice" / "salvage"
         salvage.parent.mkdir(parents=True)
         salvage.write_text("a file where a folder should be")
     elif name != "fact":

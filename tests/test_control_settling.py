@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from crash_points import Crash, CrashPoints
 from guest_world import AT, NOW, RECORD
-from spoteval.control.markers import is_settled
+from spoteval.control.markers import NO_MARKER, RUN_ENDED, is_settled
 from spoteval.control.runfiles import interruptions
 from spoteval.control.settling import Settling, cut_attempts, settle_run, unfinished
 from spoteval.episode import Attempt, Outcome
@@ -64,7 +64,7 @@ class World:
         """The hook's marker, as far as it came."""
         self.now_s += 1.0
         now = replace(NOW, wall=AT + timedelta(seconds=self.now_s))
-        name = interruption_id(now.wall, session)
+        name = interruption_id(now.wall, session, "notice")
         folder = self.paths.interruptions / name
         opened = Opened(name, RECORD.name, session, now.mark, "notice", UNDECIDED)
         write_record(folder / "opened.json", opened.record())
@@ -105,7 +105,7 @@ def test_a_machine_that_went_without_a_word_was_preempted(world: World) -> None:
     """The marker is made up for, named after the last sign of that life; a second try makes no second one."""
     for kind in ("run-start", "run-started", "first-episode"):
         world.event(kind, "s1")
-    last = interruption_id(AT + timedelta(seconds=3), "s1")
+    last = interruption_id(AT + timedelta(seconds=3), "s1", NO_MARKER)
     world.event("booted", "s2")
     assert world.settle("s2") == Settling(0, last, None)
     found = interruptions(world.paths)
@@ -128,11 +128,11 @@ def test_a_run_that_ended_by_itself_cut_what_was_in_flight(world: World) -> None
     world.event("run-started", "s1")
     assert world.settle("s1") == Settling(0, None, None)
     world.survey = Survey(in_flight=(attempt("a#1"),))
-    first = interruption_id(AT + timedelta(seconds=1), "s1")
+    first = interruption_id(AT + timedelta(seconds=1), "s1", RUN_ENDED)
     assert world.settle("s1") == Settling(1, first, None)
     world.event("run-started", "s1")
     world.survey = Survey(attempts=(attempt("a#1", CUT),), in_flight=(attempt("a#2"),))
-    second = interruption_id(AT + timedelta(seconds=2), "s1")
+    second = interruption_id(AT + timedelta(seconds=2), "s1", RUN_ENDED)
     assert world.settle("s1") == Settling(1, second, None)
     assert [item.cause for item in interruptions(world.paths).values()] == ["unknown", "unknown"]
 

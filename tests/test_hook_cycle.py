@@ -15,12 +15,13 @@ from spoteval.control.interrupting import SALVAGE, STEPS
 from spoteval.control.requests import Answer
 from spoteval.control.runcontrol import RESUME_UNIT, RUN_UNIT
 from spoteval.control.runfiles import interruptions
-from spoteval.files import read_lines
-from spoteval.interruption import Interruption, Opened
+from spoteval.files import read_lines, write_new_record
+from spoteval.interruption import SERVER, Interruption, Opened, interruption_id
 from spoteval.shape import Reading, Unreadable
 from spoteval_agents.shutdown_hook.stages import FOLLOWER_UNIT
 
-ID = "2026-12-01T02-58-11-5e55"
+MOMENT = "2026-12-01T02-58-11-000-5e55"
+ID, SHUT = f"{MOMENT}-notice", f"{MOMENT}-shutdown"
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def test_a_shutdown_is_marked_before_systemd_is_asked(guest: Guest) -> None:
     """The marker lies on the disk when the question is put; the process ends after it all."""
     hook = guest.hook()
     assert not guest.cycle(hook, terminated=True)
-    assert guest.asked == [[f"{ID}/opened.json"]]
+    assert guest.asked == [[f"{SHUT}/opened.json"]]
     found = only(guest)
     assert (found.opened.source, found.opened.cause) == ("shutdown", "undecided")
     assert found.opened.window_s == 60
@@ -91,6 +92,20 @@ def test_nothing_is_appended_once_it_is_closed(guest: Guest, more: str) -> None:
         guest.clock.at_s += 360
     guest.cycle(hook, terminated=more == "signal")
     assert files(guest.run.interruptions) == before
+
+
+def test_a_stop_of_the_same_moment_keeps_its_own_marker(guest: Guest) -> None:
+    """The run was just being stopped for a dead server: neither takes the other's marker, cause or end."""
+    wall, stop = guest.clock().wall, guest.run.interruptions
+    name = interruption_id(wall, "5e55", "boot-resume")
+    other = Opened(name, "swe", "5e55", guest.clock().mark, "boot-resume", SERVER)
+    write_new_record(stop / name / "opened.json", other.record())
+    guest.announce()
+    guest.cycle(guest.hook())
+    found = interruptions(guest.run)
+    assert {item.cause for item in found.values()} == {SERVER, "preempted"}
+    assert found[name].closed is None
+    assert found[ID].closed is not None
 
 
 def test_a_notice_is_told_to_the_store_and_the_machine_is_waited_for(guest: Guest) -> None:
@@ -399,7 +414,7 @@ def test_a_restart_that_was_killed_before_its_word_is_closed_at_the_next_start(
     """The session went on, so it was no interruption; not while the machine is going down."""
     hook = guest.hook()
     guest.cycle(hook, terminated=True)
-    (guest.run.interruptions / ID / "closed.json").unlink()
+    (guest.run.interruptions / SHUT / "closed.json").unlink()
     guest.hook()
     assert only(guest).closed is None
     guest.stopping = False
@@ -410,7 +425,7 @@ def test_a_restart_that_was_killed_before_its_word_is_closed_at_the_next_start(
 def test_an_open_marker_of_an_earlier_session_stays_open(guest: Guest) -> None:
     """That one was cut short by the machine's end."""
     guest.cycle(guest.hook(), terminated=True)
-    folder = guest.run.interruptions / ID
+    folder = guest.run.interruptions / SHUT
     (folder / "closed.json").unlink()
     record = json.loads((folder / "opened.json").read_text())
     (folder / "opened.json").write_text(json.dumps({**record, "session": "0ld"}))

@@ -13,7 +13,7 @@ from spoteval.control.runfiles import interruptions
 from spoteval.shape import Reading
 from spoteval_agents.shutdown_hook.stages import FOLLOWER_UNIT
 
-ID = "2026-12-01T02-58-11-5e55"
+MOMENT = "2026-12-01T02-58-11-000-5e55"
 ALL = ["draining", "boot-resume", "SIGTERM", "kill", "salvage", "final-pass"]
 BOTH = pytest.mark.parametrize("by_notice", [True, False])
 
@@ -43,14 +43,15 @@ def test_a_full_disk_still_takes_the_marker(
     if by_notice:
         guest.announce()
     hook = guest.hook()  # lays the space
-    marker = ("/spare/opened.json", f"/{ID}")
+    name = f"{MOMENT}-{'notice' if by_notice else 'shutdown'}"
+    marker = ("/spare/opened.json", f"/{name}")
     with crash_points.failing(errno.ENOSPC, guest.durable.disk, marker):
         guest.cycle(hook, terminated=not by_notice)
     assert set(ALL) <= set(names(guest))
     assert guest.host.draining.exists()
     assert went(guest, "kill")[0]
     (item,) = interruptions(guest.run).values()
-    assert (item.opened.id, item.closed) == (ID, None)
+    assert (item.opened.id, item.closed) == (name, None)
     assert "decision=interrupt" in guest.said[-1]
 
 

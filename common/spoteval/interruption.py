@@ -70,9 +70,12 @@ class Closed:
         }
 
 
-def interruption_id(at: datetime, session: str) -> str:
-    """A name that sorts by time: 2026-12-01T02-58-11-<session start>."""
-    return f"{at:%Y-%m-%dT%H-%M-%S}-{session[:8]}"
+def interruption_id(at: datetime, session: str, source: str) -> str:
+    """A name that sorts by time: 2026-12-01T02-58-11-204-<session start>-<source>.
+
+    Two who open one in the same moment, such as the hook and who stops a run whose server died, never share it.
+    """
+    return f"{at:%Y-%m-%dT%H-%M-%S}-{at.microsecond // 1000:03d}-{session[:8]}-{source}"
 
 
 def opened_from(table: Table) -> Reading[Opened]:

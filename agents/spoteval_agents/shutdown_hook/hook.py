@@ -129,12 +129,13 @@ class Hook:
         current, window_s = self.state.current, self.config.notice_window_s
         known = current.id if current is not None else None
         found = target if isinstance(target, Target) else None
+        source = SHUTDOWN if notice is None else NOTICE
         opened = Opened(
-            id=known or interruption_id(now.wall, self.session),
+            id=known or interruption_id(now.wall, self.session, source),
             run=found.run if found is not None else "",
             session=self.session,
             at=now.mark,
-            source=SHUTDOWN if notice is None else NOTICE,
+            source=source,
             cause=UNDECIDED,
             window_s=window_s if notice is None else announced_s(notice, window_s, now),
             notice=None if notice is None else notice.id,

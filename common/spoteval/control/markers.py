@@ -61,7 +61,7 @@ def missing_marker(
     )
     life = start.session or "unknown"
     mark = Mark(at, 0.0, f"session {life}")
-    return Opened(interruption_id(at, life), run.name, life, mark, source, cause)
+    return Opened(interruption_id(at, life, source), run.name, life, mark, source, cause)
 
 
 def is_settled(paths: RunPaths, interruption: str) -> bool:

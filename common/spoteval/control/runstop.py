@@ -73,7 +73,7 @@ def _opened(record: RunRecord, paths: RunPaths, asked: Asked, now: Now) -> Opene
         if same and item.closed is None and not is_settled(paths, found.id):
             return found
     opened = Opened(
-        interruption_id(now.wall, asked.session),
+        interruption_id(now.wall, asked.session, asked.source),
         record.name,
         asked.session,
         now.mark,
