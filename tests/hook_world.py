@@ -115,6 +115,7 @@ class Guest:
     provider: str = "local"
     notice: Reading[Notice | None] = None
     stopping: Reading[bool] = True
+    rebooting: Reading[bool] = False
     clock: Clock = field(default_factory=Clock)
     units: Units = field(default_factory=Units)
     facts: list[Opened] = field(default_factory=list)
@@ -164,7 +165,9 @@ class Guest:
             since_ns=0,
         )
         target = resolve(self.config)
-        sources = Sources(lambda: self.notice, lambda: target, self._stopping)
+        sources = Sources(
+            lambda: self.notice, lambda: target, self._stopping, lambda _: self.rebooting
+        )
         hook = Hook(self.config, self.host, "5e55", world, sources, Notifier(), Heard(self.said))
         hook.recall(self.clock())
         return hook

@@ -190,6 +190,13 @@ def test_an_intent_of_another_session_or_withdrawn_says_nothing(guest: Guest) ->
     assert only(guest).cause == "unknown"
 
 
+def test_a_person_s_reboot_is_an_interruption_by_the_operator(guest: Guest) -> None:
+    """One interruption, whose cause is known from the shutdown's own job."""
+    guest.rebooting = True
+    guest.cycle(guest.hook(), terminated=True)
+    assert only(guest).cause == "operator"
+
+
 def test_a_notice_that_comes_after_the_signal_is_the_cause(guest: Guest) -> None:
     """Asked at the end, not at the beginning."""
     hook = guest.hook()

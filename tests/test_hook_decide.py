@@ -182,6 +182,24 @@ def test_the_cause(announced: bool, agent: str | None, found: str) -> None:
     assert cause(announced, ender) == found
 
 
+@pytest.mark.parametrize(
+    ("announced", "agent", "rebooting", "found"),
+    [
+        (False, None, True, "operator"),
+        (False, None, False, "unknown"),
+        (False, None, Unreadable("no answer"), "unknown"),
+        (True, None, True, "preempted"),
+        (False, "end-handler", True, "end"),
+    ],
+)
+def test_a_reboot_is_somebody_s_doing(
+    announced: bool, agent: str | None, rebooting: Reading[bool], found: str
+) -> None:
+    """A provider that takes a machine switches it off; what was said before a reboot still counts first."""
+    ender = None if agent is None else Ender("5e55", "5e55", agent, "why", "h-1")
+    assert cause(announced, ender, rebooting) == found
+
+
 def test_the_line_of_an_interruption() -> None:
     """Keys and order as they are promised."""
     outcome = Outcome(

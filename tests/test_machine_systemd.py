@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from spoteval.machine import memory
-from spoteval.machine.systemd import Notifier, is_stopping
+from spoteval.machine.systemd import Notifier, is_rebooting, is_stopping
 from spoteval.shape import Unreadable
 
 
@@ -106,6 +106,39 @@ def test_a_question_that_fails_is_unreadable(
     answer = is_stopping(timeout_s=0.3)
     assert isinstance(answer, Unreadable)
     assert why in answer.why
+
+
+@pytest.mark.runs("starts a stand-in named systemctl, by PATH")
+@pytest.mark.parametrize(
+    ("script", "rebooting"),
+    [
+        ("echo ' 812 reboot.target start waiting'", True),
+        ("echo ' 812 kexec.target start waiting'", True),
+        ("exit 0", False),
+    ],
+)
+def test_a_reboot_is_known_by_its_job(
+    script: str, rebooting: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The jobs of the shutdown that goes on, as systemctl lists them."""
+    _systemctl(script, tmp_path, monkeypatch)
+    assert is_rebooting() is rebooting
+
+
+@pytest.mark.runs("starts a stand-in named systemctl, by PATH")
+def test_jobs_that_cannot_be_listed_are_unreadable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the bus has gone already."""
+    _systemctl("echo 'Failed to connect to bus' >&2; exit 1", tmp_path, monkeypatch)
+    answer = is_rebooting()
+    assert isinstance(answer, Unreadable)
+    assert "Failed to connect to bus" in answer.why
+
+
+def test_a_local_node_never_reboots(tmp_path: Path) -> None:
+    """Its driver only switches it off."""
+    assert is_rebooting(tmp_path / "stopping") is False
 
 
 def _systemctl(script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,10 @@ from lab.shell import PLAIN, Broken, call
 
 SUITE = "bookworm"
 # What any server image has, and nothing that spoteval depends on: `apt install` has to bring that.
-PACKAGES = ("systemd", "systemd-sysv", "dbus", "sudo", "iproute2", "procps", "ca-certificates")
-PACKAGES += ("python3-venv", "fdisk")
+PACKAGES = (
+    *("systemd", "systemd-sysv", "dbus", "sudo", "iproute2", "procps", "ca-certificates"),
+    *("python3-venv", "fdisk"),
+)
 HARNESS = Path("/opt/eval/venv")
 ROOT = Path(__file__).resolve().parent.parent.parent
 MAKE_S, PIP_S = 1200.0, 600.0
@@ -67,8 +69,10 @@ def _same_sources(apt: Path) -> None:
         return
     (apt / "sources.list").unlink(missing_ok=True)
     for path in found:
-        copy = shutil.copytree if path.is_dir() else shutil.copy
-        copy(path, apt / path.name, **({"dirs_exist_ok": True} if path.is_dir() else {}))
+        if path.is_dir():
+            shutil.copytree(path, apt / path.name, dirs_exist_ok=True)
+        else:
+            shutil.copy(path, apt / path.name)
     said = call(["apt-config", "dump", "Acquire"])
     proxies = [line for line in said.splitlines() if "::Proxy" in line and not line.endswith('"";')]
     (apt / "apt.conf.d" / "90lab").write_text("\n".join(proxies) + "\n")

@@ -15,8 +15,10 @@ TO_BOOT = {
     "nsenter": "util-linux",
     "journalctl": "systemd",
 }
-TO_BUILD = ("build-essential", "debhelper", "dh-python", "pybuild-plugin-pyproject")
-TO_BUILD += ("python3-all", "python3-hatchling", "python3-click", "python3-click-man", "scdoc")
+TO_BUILD = (
+    *("build-essential", "debhelper", "dh-python", "pybuild-plugin-pyproject", "python3-all"),
+    *("python3-hatchling", "python3-click", "python3-click-man", "scdoc"),
+)
 INSTALL_S = 900.0
 
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 from time import sleep
 
 from spoteval.clock import monotonic_s, read_now
@@ -17,11 +18,11 @@ from spoteval.loop import Waker
 from spoteval.machine.cgroup import members_here
 from spoteval.machine.process import Child
 from spoteval.machine.session import this_session
-from spoteval.machine.systemd import Notifier, is_stopping
+from spoteval.machine.systemd import Notifier, is_rebooting, is_stopping
 from spoteval.notice.contract import Notice, NoticeSource
 from spoteval.notice.open import open_notices
 from spoteval.paths import HostPaths
-from spoteval.shape import Reading, ShapeError, Unreadable
+from spoteval.shape import ShapeError, Unreadable
 from spoteval.steps import StepResult
 from spoteval_agents.shutdown_hook.decide import AGENT
 from spoteval_agents.shutdown_hook.hook import Hook, Sources
@@ -72,7 +73,8 @@ def run(config: GuestConfig, host: HostPaths) -> None:
         sources=Sources(
             notice=lambda: notices.value,
             target=lambda: targets.value,
-            stopping=lambda within_s: _is_stopping(config, host, within_s),
+            stopping=lambda within_s: is_stopping(_told_by_file(config, host), within_s),
+            rebooting=lambda within_s: is_rebooting(_told_by_file(config, host), within_s),
         ),
         notifier=notifier,
         log=DecisionLog(None),
@@ -122,9 +124,9 @@ def _world(config: GuestConfig, host: HostPaths, facts: Facts) -> World:
     )
 
 
-def _is_stopping(config: GuestConfig, host: HostPaths, within_s: float) -> Reading[bool]:
-    """On a local node the driver says it by a file; elsewhere systemd is asked."""
-    return is_stopping(host.stopping if config.provider == "local" else None, within_s)
+def _told_by_file(config: GuestConfig, host: HostPaths) -> Path | None:
+    """On a local node the driver says by a file that it stops; elsewhere systemd is asked."""
+    return host.stopping if config.provider == "local" else None
 
 
 def _say(result: StepResult) -> None:

@@ -95,11 +95,14 @@ def is_shutdown(stopping: Reading[bool], restarting: bool) -> bool:
     return not restarting if isinstance(stopping, Unreadable) else stopping
 
 
-def cause(announced: bool, ender: Ender | None) -> str:
-    """Why the machine ends: the provider's notice, else who on this machine wrote that it would stop it."""
+def cause(announced: bool, ender: Ender | None, rebooting: Reading[bool] = False) -> str:
+    """Why the machine ends: the provider's notice, else who on this machine wrote that it would stop it, else whoever
+    reboots it: a provider that takes a machine switches it off."""
     if announced:
         return PREEMPTED
-    return UNKNOWN if ender is None else _CAUSES.get(ender.agent, UNKNOWN)
+    if ender is not None:
+        return _CAUSES.get(ender.agent, UNKNOWN)
+    return OPERATOR if rebooting is True else UNKNOWN
 
 
 def line(done: Outcome, why: str | None = None) -> Decision:

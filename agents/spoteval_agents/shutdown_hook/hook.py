@@ -45,16 +45,18 @@ from spoteval_agents.shutdown_hook.target import Target, recalled, unfinished
 from spoteval_agents.shutdown_hook.work import Work, World
 
 LINE_WITHIN_S, CAUSE_WITHIN_S, ASK_WITHIN_S = 0.5, 0.3, 2.0
+REBOOT_WITHIN_S = 0.25
 _KEEP_EVERY_S, _KEEP_S = 1.0, 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where a cycle gets its readings; none of them blocks, but the question to systemd."""
+    """Where a cycle gets its readings; none of them blocks, but the questions to systemd."""
 
     notice: Callable[[], Reading[Notice | None]]
     target: Callable[[], Reading[Target | None]]
     stopping: Callable[[float], Reading[bool]]
+    rebooting: Callable[[float], Reading[bool]]
 
 
 @dataclass(slots=True)
@@ -143,7 +145,10 @@ class Hook:
         return Work(self.world, found, opened)
 
     def _cause(self, work: Work) -> str:
-        """Asked at the end: a notice may come after the signal. Bounded, for it is read from the disk."""
+        """Asked at the end: a notice may come after the signal. Bounded, for it is read from the disk.
+
+        What else systemd says is asked for only where nobody has told the cause.
+        """
         found = UNKNOWN
 
         def look(_: float) -> str:
@@ -155,6 +160,10 @@ class Hook:
                 ender = standing(seen, self.session) if isinstance(seen, tuple) else None
             stands = isinstance(notice, Notice) and notice.id not in self.state.spent
             found = cause(work.opened.notice is not None or stands, ender)
+            if found == UNKNOWN and ender is None:
+                found = cause(
+                    announced=False, ender=None, rebooting=self.sources.rebooting(REBOOT_WITHIN_S)
+                )
             return found
 
         work.do("cause", CAUSE_WITHIN_S, look)

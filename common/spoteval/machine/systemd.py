@@ -11,6 +11,7 @@ from spoteval.machine.process import run
 from spoteval.shape import Reading, Unreadable
 
 _NOT_STOPPING = frozenset(["initializing", "starting", "running", "degraded", "maintenance"])
+_REBOOTS = ("reboot.target", "kexec.target", "soft-reboot.target")
 
 
 class Notifier:
@@ -64,6 +65,18 @@ def is_stopping(stopping_file: Path | None = None, timeout_s: float = 2.0) -> Re
         return word == "stopping"
     reason = f"timeout:{timeout_s:g}s" if answer.timed_out else (answer.err.strip() or word)
     return Unreadable(f"systemctl is-system-running: {reason or 'no answer'}")
+
+
+def is_rebooting(stopping_file: Path | None = None, timeout_s: float = 0.3) -> Reading[bool]:
+    """Whether the shutdown that goes on is a reboot: one that was asked for on the machine itself, for a power button
+    never is one. A local node does not reboot."""
+    if stopping_file is not None:
+        return False
+    answer = run(["systemctl", "list-jobs", "--no-legend", "--plain", *_REBOOTS], timeout_s)
+    if answer.ok:
+        return any(target in answer.out for target in _REBOOTS)
+    reason = f"timeout:{timeout_s:g}s" if answer.timed_out else answer.err.strip()
+    return Unreadable(f"systemctl list-jobs: {reason or 'no answer'}")
 
 
 def _watchdog_s(text: str) -> float | None:
