@@ -3,6 +3,7 @@
 import os
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -76,6 +77,15 @@ def test_a_disk_whose_top_belongs_to_root(
     monkeypatch.setattr(os, "access", lambda path, mode: path != folder)
     hint = "(spoteval setup guest gives it to the agents)"
     assert _why(config) == f"spoteval/ there is not ours to write {hint}"
+
+
+def test_a_disk_whose_filesystem_became_read_only(
+    config: GuestConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The options of the mount still say rw then."""
+    flags = SimpleNamespace(f_flag=os.ST_RDONLY | os.ST_RELATIME)
+    monkeypatch.setattr(os, "statvfs", lambda path: flags)
+    assert _why(config) == "is read-only (dmesg shows why)"
 
 
 def test_another_disk(config: GuestConfig, monkeypatch: pytest.MonkeyPatch) -> None:

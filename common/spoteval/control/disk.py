@@ -49,7 +49,7 @@ def _wrong_mount(config: GuestConfig) -> str | None:
         return mount.why
     if mount is None:
         return f"{_not_mounted(config)}: disk not attached? nothing written (lsblk -f)"
-    if mount.read_only:
+    if mount.read_only or _takes_nothing(config.disk.path):
         return "is read-only (dmesg shows why)"
     return _wrong_uuid(config, mount.device) if config.disk.identity == "uuid" else None
 
@@ -63,6 +63,17 @@ def _not_mounted(config: GuestConfig) -> str:
     uuid = config.disk.uuid
     wanted = f", not UUID {uuid[:4]}…{uuid[-4:]}" if uuid is not None else ""
     return f"is on the root filesystem{wanted}" if on_root else f"is no mount point{wanted}"
+
+
+def _takes_nothing(path: Path) -> bool:
+    """Whether the filesystem below a mount is read-only, which the mount's own options do not say.
+
+    Not whether we may write at its top: that is root's on every fresh filesystem, and only what lies below is ours.
+    """
+    try:
+        return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+    except OSError:
+        return True
 
 
 def _wrong_uuid(config: GuestConfig, device: str) -> str | None:
