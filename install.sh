@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Try spoteval, or test it, from a checkout. Needs Python 3.11 or newer; everything else goes
-# into .venv beside this file. Never asks for root.
+# Try spoteval, or test it, or install it on a host, from a checkout. Needs Python 3.11 or newer. To try and to
+# test, everything else goes into .venv beside this file, and root is never asked for.
 set -euo pipefail
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
 venv=$here/.venv
+# shellcheck source=packaging/shell.sh
+. "$here/packaging/shell.sh"
 # What this script has made carries this file, so that nobody else's .venv is ever removed.
 mine=$venv/.made-by-install-sh
 # Present while the environment is being changed: found at the next call, it is made anew.
@@ -25,23 +27,11 @@ usage() {
     sets up and passes the tests
 
 Both work in .venv beside this file; nothing else of the machine is changed.
+
+sudo ./install.sh guest|restarter [--deb FILE | --pipx]
+    installs spoteval on this host: as a .deb where apt is, else with pipx. Enables and starts
+    nothing; then: sudo spoteval setup guest|restarter
 TEXT
-}
-
-fail() { # code, one line
-    printf 'install.sh: %s\n' "$2" >&2
-    exit "$1"
-}
-
-find_python() {
-    local name
-    for name in python3 python3.14 python3.13 python3.12 python3.11; do
-        if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then
-            command -v "$name"
-            return
-        fi
-    done
-    fail 3 "no Python 3.11 or newer found (Debian 12, Ubuntu 24.04: sudo apt install python3)"
 }
 
 # Debian and Ubuntu ship Python without ensurepip; each of these makes up for it.
@@ -147,10 +137,13 @@ test)
     cd -- "$here"
     exec "$venv/bin/python" -m pytest "$@"
     ;;
+guest | restarter)
+    exec "$here/packaging/install-host" "$@"
+    ;;
 "" | -h | --help | help)
     usage
     ;;
 *)
-    fail 2 "\"$1\": unknown; either demo or test (without an argument it says what they do)"
+    fail 2 "\"$1\": unknown; allowed are demo, test, guest and restarter (without an argument it says what they do)"
     ;;
 esac
