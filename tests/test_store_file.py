@@ -1,5 +1,6 @@
 """The store in a directory: the contract, and what is its own."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,15 @@ def test_a_put_cut_at_any_step_is_whole_or_absent(
         assert seen in ([], ["a/b"])
         assert fresh.put("a/b", b"body") is (Put.EXISTS if seen else Put.CREATED)
         assert (keys(fresh, ""), fresh.get("a/b")) == (["a/b"], b"body")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_what_root_puts_belongs_to_whom_the_store_belongs(tmp_path: Path) -> None:
+    """`sudo spoteval check` is the first to put: the agents' own puts lie beside it."""
+    os.chown(tmp_path, 1234, 1235)
+    FileStore(tmp_path).put("instances/gpu-1/holds/h.json", b"{}")
+    found = {(path.stat().st_uid, path.stat().st_gid) for path in tmp_path.rglob("*")}
+    assert found == {(1234, 1235)}
 
 
 def test_an_absent_root_is_an_error_and_not_an_empty_store(tmp_path: Path) -> None:

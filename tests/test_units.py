@@ -105,6 +105,23 @@ def test_a_helper_takes_the_request_away_before_it_obeys(name: str) -> None:
     assert path.enabled_by == ("paths.target",)
 
 
+@pytest.mark.parametrize(
+    ("name", "helper"),
+    [(RESUME, "start-run"), (GUARD, "poweroff"), (END, "poweroff")],
+)
+def test_who_asks_a_helper_has_its_path_watched(name: str, helper: str) -> None:
+    """Nobody enables a path unit by hand: a request that nobody watches is a run that never starts."""
+    wants = parse_settings([texts()[name]])[("Unit", "Wants")]
+    assert f"spoteval-{helper}.path" in " ".join(wants).split()
+
+
+def test_who_proves_the_disk_sees_its_links() -> None:
+    """PrivateDevices= hides /dev/disk, by which a file system's UUID is known."""
+    for name in (HOOK, RESUME, FOLLOWER, GUARD, END):
+        if last(name, "PrivateDevices") == "yes":
+            assert last(name, "BindReadOnlyPaths") == "-/dev/disk", name
+
+
 def test_a_guest_boots_all_but_the_restarter() -> None:
     """What is enabled on a guest, as the local node reads it."""
     booted = set(enabled(load_units([UNITS])))

@@ -1,6 +1,5 @@
 """The durable disk proves itself before anything is written to it."""
 
-import os
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -21,12 +20,13 @@ class DiskProof:
 
 
 def prove(config: GuestConfig) -> Reading[DiskProof]:
-    """Not the root filesystem, the configured UUID, a sentinel that names this instance, a folder that is ours.
+    """A mount that is not the root filesystem, the configured UUID, and a sentinel that names this instance.
 
+    Whose it is is not asked: the agents write below `spoteval/` alone, the run's user in `work` alone.
     Provider `local` has a directory for a disk, so only the sentinel speaks there. Nothing is written.
     """
     why = None if config.provider == "local" else _wrong_mount(config)
-    why = why or _wrong_sentinel(config) or _not_ours(config)
+    why = why or _wrong_sentinel(config)
     if why is not None:
         return Unreadable(f"{config.disk.path}: {why}")
     return DiskProof(DurablePaths(config.disk.path))
@@ -92,14 +92,6 @@ def _wrong_sentinel(config: GuestConfig) -> str | None:
     if isinstance(found, Unreadable):
         return found.why
     return _foreign(found, config)
-
-
-def _not_ours(config: GuestConfig) -> str | None:
-    """Only what lies below `spoteval/` belongs to the agents: the disk itself is its owner's."""
-    root = DurablePaths(config.disk.path).root
-    if os.access(root if root.exists() else config.disk.path, os.W_OK):
-        return None
-    return f"{root.name}/ there is not ours to write (spoteval setup guest gives it to the agents)"
 
 
 def _foreign(sentinel: Table, config: GuestConfig) -> str | None:

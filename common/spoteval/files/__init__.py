@@ -11,7 +11,7 @@ from spoteval.files.append import (
 )
 from spoteval.files.copy import copy_file
 from spoteval.files.lock import Taken, held, is_held
-from spoteval.files.owner import make_folder
+from spoteval.files.owner import give_path_to_owner, make_folder
 from spoteval.files.read import parse_record, read_record, read_text
 from spoteval.files.spare import lay_spare, move_spare, write_spare
 from spoteval.files.whole import (
@@ -34,6 +34,7 @@ __all__ = [
     "append_lines",
     "copy_file",
     "encoded",
+    "give_path_to_owner",
     "held",
     "is_held",
     "lay_spare",

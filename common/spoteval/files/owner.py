@@ -13,9 +13,14 @@ def make_folder(path: Path) -> None:
         return
     make_folder(path.parent)
     path.mkdir(exist_ok=True)
+    give_path_to_owner(path)
+
+
+def give_path_to_owner(path: Path) -> None:
+    """Give what was just made at `path` to the owner of its folder; nothing happens where we are not root."""
     if os.geteuid() == 0:
         above = path.parent.stat()
-        os.chown(path, above.st_uid, above.st_gid)
+        os.chown(path, above.st_uid, above.st_gid, follow_symlinks=False)
 
 
 def give_to_owner(descriptor: int, folder: Path) -> None:

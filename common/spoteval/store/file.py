@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from spoteval.files import sync, sync_directory
+from spoteval.files import give_path_to_owner, sync, sync_directory
 from spoteval.files.step import step
 from spoteval.store.contract import NotThere, Put, Stored, StoreError, StoreRefused, key_error
 
@@ -100,6 +100,7 @@ def _link_new(target: Path, root: Path, write: Writer) -> Put:
     temporary = target.with_name(f".tmp-{os.urandom(6).hex()}")
     try:
         write(temporary)
+        give_path_to_owner(temporary)
         sync(temporary)
         answer = _linked(temporary, target)
     finally:
@@ -122,11 +123,15 @@ def _linked(temporary: Path, target: Path) -> Put:
 
 
 def _make_parents(directory: Path) -> None:
-    """Make directories durable from the top, or a power cut may take a whole prefix with what lies in it."""
+    """Make directories durable from the top, or a power cut may take a whole prefix with what lies in it.
+
+    What root makes belongs to whom the store belongs: the agents put beside it.
+    """
     if directory.is_dir():
         return
     _make_parents(directory.parent)
     directory.mkdir(exist_ok=True)
+    give_path_to_owner(directory)
     sync_directory(directory.parent)
 
 
