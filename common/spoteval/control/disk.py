@@ -1,5 +1,6 @@
 """The durable disk proves itself before anything is written to it."""
 
+import os
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
