@@ -26,7 +26,8 @@ from spoteval.publication.listing import Fact
 from spoteval.shape import Unreadable
 from spoteval_agents.restarter.decide import decide
 from spoteval_agents.restarter.intent import answered, intend
-from spoteval_agents.restarter.lives import counted, latest
+from spoteval_agents.restarter.lives import counted
+from spoteval_agents.restarter.moments import latest
 from spoteval_agents.restarter.observe import observe
 from spoteval_agents.restarter.policy import Policy
 from spoteval_agents.restarter.seen import Seen
@@ -216,6 +217,28 @@ def test_a_guests_hold_of_before_says_nothing_of_this_stop() -> None:
     )
     assert state.stop is not None
     assert state.stop.cause == "preempted"
+
+
+@pytest.mark.parametrize(
+    ("started_s", "stop", "expected"),
+    [
+        (0.0, Stop("restarter", "own-stop", 9.0, last_start=NOON), "restarter"),
+        (0.001, Stop("restarter", "own-stop", 9.0, last_start=NOON), "user"),
+        (0.0, Stop("preempted", "none", 9.0, last_start=NOON), "user"),
+        (0.0, Stop("restarter", "own-stop", 9.0), "user"),
+        (None, Stop("restarter", "own-stop", 9.0, last_start=NOON), "user"),
+        (0.0, None, "user"),
+    ],
+)
+def test_a_stop_of_ours_that_is_seen_twice(
+    started_s: float | None, stop: Stop | None, expected: str
+) -> None:
+    """An old page showed it running between two looks: as long as nothing started it, it is our own stop."""
+    started = NOON + timedelta(seconds=started_s) if started_s is not None else None
+    seen = replace(look(), provider=Observation(State.STOPPED, last_start=started, cause="user"))
+    state, _ = after(replace(RUNS, stop=stop, last_start=None), seen, 60)
+    assert state.stop is not None
+    assert state.stop.cause == expected
 
 
 def test_a_stop_by_a_person_is_the_persons_event() -> None:

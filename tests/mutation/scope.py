@@ -13,6 +13,7 @@ MODULES = (
     "holding",
     "intent",
     "lives",
+    "moments",
     "observe",
     "placing",
     "policy",

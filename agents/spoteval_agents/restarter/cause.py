@@ -3,6 +3,7 @@
 from spoteval.clock import Mark
 from spoteval.provider.contract import Observation
 from spoteval.shape import Unreadable
+from spoteval_agents.restarter.moments import is_later
 from spoteval_agents.restarter.seen import Seen
 from spoteval_agents.restarter.state import State
 
@@ -17,7 +18,7 @@ def cause_of(state: State, seen: Seen, obs: Observation | None, last_boot: int) 
     `obs` None: the stop itself was not seen, so that the provider's reason is that of another. `last_boot`: the
     boot that ended with it.
     """
-    if state.stop_asks is not None:
+    if state.stop_asks is not None or _never_started_since(state, obs):
         return "restarter", OWN_STOP
     if (intent := _guest_intent(state)) is not None:
         return "guest", intent
@@ -31,6 +32,15 @@ def cause_of(state: State, seen: Seen, obs: Observation | None, last_boot: int) 
 def reason_of(obs: Observation) -> str:
     """What the provider's reason is called in lines."""
     return obs.evidence if obs.evidence is not None else "provider-reason"
+
+
+def _never_started_since(state: State, obs: Observation | None) -> bool:
+    """Whether the last stop was ours and nothing has started it since: an old page has shown it running again."""
+    stop = state.stop
+    if stop is None or stop.cause != "restarter" or obs is None:
+        return False
+    known, said = stop.last_start, obs.last_start
+    return known is not None and said is not None and not is_later(said, known)
 
 
 def _guest_intent(state: State) -> str | None:

@@ -1,7 +1,6 @@
 """The half of `observe` about lives: RUNNING to STOPPED, with cause, cost and what each one counts for. Pure."""
 
 from dataclasses import replace
-from datetime import datetime
 
 from spoteval.clock import Now, stamp
 from spoteval.event import Event
@@ -9,6 +8,7 @@ from spoteval.provider.contract import Observation
 from spoteval.provider.contract import State as ProviderState
 from spoteval.shape import Unreadable
 from spoteval_agents.restarter.cause import OWN_STOP, cause_of, reason_of
+from spoteval_agents.restarter.moments import is_later, latest
 from spoteval_agents.restarter.policy import Policy, since_s
 from spoteval_agents.restarter.seen import OFF, Seen
 from spoteval_agents.restarter.state import UNKNOWN_BOOT, Counts, Life, State, Stop
@@ -100,18 +100,6 @@ def counted(counts: Counts, stop: Stop, *, short: bool) -> Counts:
 def cost(life: Life, up_s: float) -> float:
     """What a life cost, 0 where its price is not known."""
     return life.price.amount * up_s / 3600.0 if life.price is not None else 0.0
-
-
-def is_later(moment: datetime, other: datetime) -> bool:
-    """Later as far as the state on disk can tell, which keeps milliseconds: providers tell microseconds."""
-    return stamp(moment) > stamp(other)
-
-
-def latest(known: datetime | None, said: datetime | None) -> datetime | None:
-    """The later one. A provider that answers from an old page names an older start: it was not unmade."""
-    if known is None or said is None:
-        return said if known is None else known
-    return said if is_later(said, known) else known
 
 
 def _missed_by(life: Life, state: State, seen: Seen, obs: Observation) -> str | None:

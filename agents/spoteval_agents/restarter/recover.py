@@ -10,7 +10,8 @@ from spoteval.hold import hold_from
 from spoteval.provider.contract import Price
 from spoteval.shape import ShapeError, Table, Unreadable
 from spoteval_agents.restarter.holding import assigned
-from spoteval_agents.restarter.lives import counted, latest
+from spoteval_agents.restarter.lives import counted
+from spoteval_agents.restarter.moments import latest
 from spoteval_agents.restarter.placing import reset
 from spoteval_agents.restarter.state import (
     UNKNOWN_BOOT,

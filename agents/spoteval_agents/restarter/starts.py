@@ -6,7 +6,7 @@ from spoteval.clock import Mark, Now
 from spoteval.provider.contract import Observation
 from spoteval.provider.contract import State as ProviderState
 from spoteval.shape import Unreadable
-from spoteval_agents.restarter.lives import is_later
+from spoteval_agents.restarter.moments import is_later
 from spoteval_agents.restarter.policy import REFUSED_POLLS, Policy, since_s
 from spoteval_agents.restarter.seen import OFF, Seen
 from spoteval_agents.restarter.state import UNKNOWN_BOOT, Ask, Life, Refusal, State

@@ -7,7 +7,7 @@ from spoteval.control.owner import owner_among
 from spoteval.provider.contract import State as ProviderState
 from spoteval.provider.contract import error_kind
 from spoteval.shape import Unreadable
-from spoteval_agents.restarter.lives import latest
+from spoteval_agents.restarter.moments import latest
 from spoteval_agents.restarter.policy import OWNER_POLLS, SILENT_S, Policy, own_identity, since_s
 from spoteval_agents.restarter.rows_wait import over_by
 from spoteval_agents.restarter.seen import OFF, Seen
