@@ -14,6 +14,7 @@ from guest_world import guest
 from spoteval.config.draft import GuestDraft, StoreDraft
 from spoteval.config.guest import guest_of
 from spoteval.config.host import host_of
+from spoteval.control import runowner
 from spoteval.control.disk_adopt import entry_of, is_adopted, refusal, rows
 from spoteval.control.disk_look import DiskLook
 from spoteval.control.dropins import RUN, credential_names, dropins, mount_unit
@@ -219,6 +220,26 @@ def test_the_harness_directory_belongs_to_the_runs_user(tmp_path: Path) -> None:
     assert (tmp_path / "other" / "work").stat().st_uid == 1234
     with pytest.raises(Refused, match='user "no-such": no such user'):
         give_work(tmp_path / "run" / "work", "no-such")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("user", ["root", "nobody"])
+def test_a_run_is_neither_root_nor_the_agents(tmp_path: Path, user: str) -> None:
+    """Whoever owns the holds could lift them."""
+    os.chown(tmp_path, pwd.getpwnam("nobody").pw_uid, -1)
+    with pytest.raises(Refused, match=f'user "{user}" may touch holds'):
+        give_work(tmp_path / "work", user)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_run_that_names_no_user_has_one_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that the package makes, and that the run's unit names."""
+    os.chown(tmp_path, 1234, 1235)
+    monkeypatch.setattr(runowner, "RUN_USER", "nobody")
+    give_work(tmp_path / "work", "")
+    assert (tmp_path / "work").stat().st_uid == pwd.getpwnam("nobody").pw_uid
 
 
 def test_agents_that_run_are_named_for_a_restart(tmp_path: Path) -> None:

@@ -184,3 +184,5 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
         with pytest.raises(Taken, match="is it running twice"), held(path):
             pass
     assert not is_held(path)
+    # Whoever may read a file may lock it: an agent under evaluation could keep ours from starting.
+    assert path.stat().st_mode & 0o777 == 0o600

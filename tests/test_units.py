@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from spoteval.control.runowner import RUN_USER
 from spoteval.local.node import RESTARTER, enabled
 from spoteval.local.unit_file import Unit, load_units, ordered_after, parse_settings, start_order
 from spoteval.local.unit_set import check, is_helper
@@ -91,6 +92,13 @@ def test_the_run_is_started_only_by_request_and_never_again() -> None:
     assert run.restart == "no"
     assert (run.kill_signal, run.kill_mode) == (2, "mixed")
     assert run.commands[0].argv == ("spoteval", "run", "exec")
+
+
+def test_the_run_is_nobody_of_ours() -> None:
+    """An agent under evaluation has a shell: as the agents' user it could lift a hold or signal an agent."""
+    users = (UNITS.parent / "packaging" / "debian" / "spoteval.sysusers").read_text()
+    assert last(RUN, "User") == RUN_USER != last(HOOK, "User")
+    assert f"\nu {RUN_USER} - " in users
 
 
 @pytest.mark.parametrize("name", ["start-run", "poweroff"])

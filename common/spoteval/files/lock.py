@@ -8,6 +8,8 @@ from pathlib import Path
 
 from spoteval.files.owner import give_to_owner, make_folder
 
+_MODE = 0o600
+
 
 class Taken(RuntimeError):
     """Another process holds the lock."""
@@ -15,10 +17,14 @@ class Taken(RuntimeError):
 
 @contextmanager
 def held(path: Path) -> Iterator[None]:
-    """Hold an exclusive lock on `path` for the block; raises Taken at once where another process holds it."""
+    """Hold an exclusive lock on `path` for the block; raises Taken at once where another process holds it.
+
+    Nobody but its owner may open it: who can read a file can lock it, and keep an agent from starting.
+    """
     make_folder(path.parent)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE)
     try:
+        os.fchmod(descriptor, _MODE)
         give_to_owner(descriptor, path.parent)
         _lock(descriptor, path)
         yield
