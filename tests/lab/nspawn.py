@@ -6,6 +6,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,7 +49,7 @@ class Nspawn:
         self.place = place
         self._binds = dict(binds)
         self._child: subprocess.Popen[bytes] | None = None
-        self._reboots = 0
+        self._leader: int | None = None
         self._pressed = False
         self._lock = threading.RLock()
         self.root = mount(layers, place)
@@ -58,7 +59,7 @@ class Nspawn:
     def boot(self) -> None:
         """Switch on. Returns at once."""
         with self._lock, self._console.open("ab") as out:
-            self._pressed = False
+            self._pressed, self._leader = False, None
             self._child = subprocess.Popen(
                 self._argv(), stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=PLAIN
             )
@@ -76,17 +77,17 @@ class Nspawn:
             if self._child is None:
                 return
             leader = self.leader
-            if leader is not None:
-                os.kill(leader, signal.SIGKILL)
             self._child.kill()
             self._child.wait(DIE_S)
-            self._child = None
+            self._child = self._leader = None
+        # Also where nspawn itself is gone already: what it leaves behind is a machine without a plug.
+        if leader is not None:
+            _end(leader)
 
     def tick(self, now: Now) -> None:
         """A machine that reboots comes up again without anybody's doing."""
         with self._lock:
             if self._child is not None and self._child.poll() == REBOOTS and not self._pressed:
-                self._reboots += 1
                 self.boot()
 
     @property
@@ -106,13 +107,9 @@ class Nspawn:
     def leader(self) -> int | None:
         """PID 1 of the machine, as this host numbers it."""
         child = self._child
-        if child is None or child.poll() is not None:
-            return None
-        try:
-            tasks = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
-        except OSError:
-            return None
-        return next((int(pid) for pid in tasks if _is_first(int(pid))), None)
+        if self._leader is None and child is not None and child.poll() is None:
+            self._leader = _first_of(child.pid)
+        return self._leader if self._leader is not None and _is_first(self._leader) else None
 
     def type(self, line: str, limit_s: float = 120.0) -> Said:
         """A line typed at root's shell. Raises Broken where the machine is off."""
@@ -165,8 +162,8 @@ class Nspawn:
         return said in ("running", "degraded")
 
     def _argv(self) -> list[str]:
-        argv = ["setpriv", "--pdeathsig", "KILL", "systemd-nspawn", "-q", "-D", str(self.root)]
-        argv += ["-M", self.name, "--register=no", "--keep-unit", "-b", "--console=read-only"]
+        argv = ["systemd-nspawn", "-q", "-D", str(self.root), "-M", self.name]
+        argv += ["--register=no", "--keep-unit", "-b", "--console=read-only"]
         argv += ["--kill-signal=SIGRTMIN+4", "--link-journal=no", "--resolv-conf=replace-host"]
         return [*argv, *(f"--bind={source}:{to}" for source, to in self._binds.items())]
 
@@ -189,6 +186,21 @@ def until(
 
 def _indented(text: str) -> str:
     return f": {' | '.join(text.split(chr(10))[-6:])}" if text else ""
+
+
+def _first_of(nspawn: int) -> int | None:
+    try:
+        children = Path(f"/proc/{nspawn}/task/{nspawn}/children").read_text().split()
+    except OSError:
+        return None
+    return next((int(pid) for pid in children if _is_first(int(pid))), None)
+
+
+def _end(leader: int) -> None:
+    """KILL to the PID 1 of a machine; the kernel ends the rest of it."""
+    with suppress(ProcessLookupError):
+        os.kill(leader, signal.SIGKILL)
+    until(lambda: not _is_first(leader), DIE_S, f"process {leader} to die")
 
 
 def _is_first(pid: int) -> bool:

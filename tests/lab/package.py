@@ -1,12 +1,20 @@
 """The .deb of this checkout, and a newer build of the same."""
 
 import re
+import shutil
 from pathlib import Path
 
-from lab.root import ROOT
+from lab.root import ROOT, with_product
 from lab.shell import PLAIN, call
+from lab.world import Kit
 
 BUILD_S = 600.0
+
+
+def kit(place: Path) -> Kit:
+    """All that the scenes need of the package."""
+    deb = build(place / "deb")
+    return Kit(deb, newer(deb, place / "deb"), with_product(deb, place / "product"))
 
 
 def build(place: Path) -> Path:
@@ -27,4 +35,5 @@ def newer(deb: Path, place: Path) -> Path:
     control.write_text(text.replace(f"Version: {found[1]}", f"Version: {version}"))
     built = place / f"spoteval_{version}_all.deb"
     call(["dpkg-deb", "--root-owner-group", "--build", str(tree), str(built)])
+    shutil.rmtree(tree)
     return built

@@ -18,6 +18,7 @@ PACKAGES = (
 HARNESS = Path("/opt/eval/venv")
 ROOT = Path(__file__).resolve().parent.parent.parent
 MAKE_S, PIP_S = 1200.0, 600.0
+APT = PLAIN | {"DEBIAN_FRONTEND": "noninteractive"}
 _SOURCES = ("sources.list", "sources.list.d")
 
 
@@ -29,6 +30,28 @@ def clean() -> Path:
 def with_harness() -> Path:
     """The files that lie above `clean` once a user has made their environment at /opt/eval/venv."""
     return made(f"harness-{key('1', clean().name, *pins())}", _with_harness)
+
+
+def with_dependencies() -> Path:
+    """The files above `clean` once apt has brought what the package depends on."""
+    return made(f"depends-{key('1', clean().name, *dependencies())}", _with_dependencies)
+
+
+def dependencies() -> list[str]:
+    """The Debian packages of the dependencies that pyproject.toml names, and the one that is recommended."""
+    text = (ROOT / "packaging" / "debian" / "py3dist-overrides").read_text()
+    return [*re.findall(r"\b(python3-\S+);", text), "python3-zstandard", "openssh-client"]
+
+
+def with_product(deb: Path, place: Path) -> Path:
+    """The files above `clean` and `with_dependencies` once the package is installed there."""
+    layers = [clean() / "root", with_dependencies() / "upper"]
+    with mounted(layers, place) as root:
+        shutil.copy(deb, root / "root")
+        install = ["apt-get", "install", "-y", "-q", f"/root/{deb.name}"]
+        call(["chroot", str(root), *install], MAKE_S, APT)
+        (root / "root" / deb.name).unlink()
+    return place / "upper"
 
 
 def archives() -> Path:
@@ -55,8 +78,7 @@ def _clean(place: Path) -> None:
     _same_sources(root / "etc" / "apt")
     (root / "etc" / "hostname").write_text("debian\n")
     call(["chroot", str(root), "apt-get", "update", "-q"], MAKE_S, PLAIN)
-    # Each machine makes its own.
-    (root / "etc" / "machine-id").write_text("")
+    (root / "etc" / "machine-id").write_text("")  # each machine makes its own
 
 
 def _same_sources(apt: Path) -> None:
@@ -76,6 +98,13 @@ def _same_sources(apt: Path) -> None:
     said = call(["apt-config", "dump", "Acquire"])
     proxies = [line for line in said.splitlines() if "::Proxy" in line and not line.endswith('"";')]
     (apt / "apt.conf.d" / "90lab").write_text("\n".join(proxies) + "\n")
+
+
+def _with_dependencies(place: Path) -> None:
+    with mounted([clean() / "root"], place) as root:
+        install = ["apt-get", "install", "-y", "-q", "--no-install-recommends", *dependencies()]
+        call(["chroot", str(root), *install], MAKE_S, APT)
+        call(["chroot", str(root), "apt-get", "clean"], MAKE_S, APT)
 
 
 def _with_harness(place: Path) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from lab import disk as disks
 from lab.market import Cloud, driven
-from lab.nspawn import Nspawn
+from lab.nspawn import Nspawn, until
 from lab.person import Plan, bring, guest_file, restarter_file
-from lab.root import archives, clean, with_harness
+from lab.root import archives, clean, with_dependencies, with_harness
 from s3_server import free_port
 from spoteval.local.market import Weather
 from spoteval.local.weather import Calm
@@ -17,9 +17,28 @@ from spoteval.local.weather import Calm
 STORE = 'url = "file:///srv/evals"\n'
 AGENTS = ("shutdown-hook", "publication-follower", "boot-resume", "idle-guard", "end-handler")
 UNITS = tuple(f"spoteval-{agent}.service" for agent in AGENTS)
-PATHS = ("spoteval-poweroff.path", "spoteval-start-run.path")
 RUN = "lab-1"
+# What a real machine has and nspawn takes away: a boot id that is the same inside a unit's sandbox and outside.
+_BOOT_ID = """\
+[Unit]
+DefaultDependencies=no
+Before=sysinit.target systemd-journald.service
+[Service]
+Type=oneshot
+ExecStart=umount /proc/sys/kernel/random/boot_id
+[Install]
+WantedBy=sysinit.target
+"""
 _TMPFILES = "d /dev/disk/by-uuid 0755\nL /dev/disk/by-uuid/{uuid} - - - - ../../{device}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Kit:
+    """The package, a newer build of it, and the files of one that is installed."""
+
+    deb: Path
+    newer: Path
+    product: Path
 
 
 @dataclass(slots=True)
@@ -34,7 +53,7 @@ class World:
     cloud: Cloud
     store: Path
     port: int
-    deb: Path
+    kit: Kit
 
     @property
     def durable(self) -> Path:
@@ -49,11 +68,17 @@ class World:
 
 @contextmanager
 def world(
-    place: Path, deb: Path, plan: Plan, weather: Weather | None = None, seed: int = 0
+    place: Path,
+    kit: Kit,
+    plan: Plan,
+    weather: Weather | None = None,
+    seed: int = 0,
+    *,
+    installed: bool = True,
 ) -> Iterator[World]:
-    """Two clean machines with the guest's disk; the restarter host is up, the guest is what the market says."""
+    """Two machines, clean or with the package, and the guest's disk; both are up, the guest by the market's leave."""
     with ExitStack() as stack:
-        found = _laid(place, deb, plan, stack)
+        found = _laid(place, kit, plan, stack, installed=installed)
         stack.enter_context(
             driven(found.cloud, found.guest, weather or Calm(), plan.window_s, seed)
         )
@@ -64,7 +89,7 @@ def world(
         yield found
 
 
-def _laid(place: Path, deb: Path, plan: Plan, stack: ExitStack) -> World:
+def _laid(place: Path, kit: Kit, plan: Plan, stack: ExitStack, *, installed: bool) -> World:
     disk = disks.made(place / "disk")
     stack.callback(disk.remove)
     store, cloud = place / "store", place / "cloud"
@@ -72,16 +97,18 @@ def _laid(place: Path, deb: Path, plan: Plan, stack: ExitStack) -> World:
         folder.mkdir()
         folder.chmod(0o777)
     port = free_port()
-    shared = {store: "/srv/evals", archives(): "/var/cache/apt/archives", deb.parent: "/srv/deb"}
-    base = [clean() / "root"]
-    restarter = _machine(stack, "restarter", place, base, {**shared, cloud: "/srv/cloud"}, cloud)
+    layers = [clean() / "root"]
+    layers += [with_dependencies() / "upper", kit.product] if installed else []
+    shared = {store: "/srv/evals", kit.deb.parent: "/srv/deb"}
+    shared |= {} if installed else {archives(): "/var/cache/apt/archives"}
+    restarter = _machine(stack, "restarter", place, layers, {**shared, cloud: "/srv/cloud"}, cloud)
     device = Path(disk.device)
     own = {**shared, disk.point: "/mnt/durable", device: str(device)}
-    guest = _machine(stack, "gpu-1", place, [*base, with_harness() / "upper"], own, disk.point)
+    guest = _machine(stack, "gpu-1", place, [*layers, with_harness() / "upper"], own, disk.point)
     tmpfiles = _TMPFILES.format(uuid=disk.uuid, device=device.name)
-    (guest.root / "etc" / "tmpfiles.d" / "udev.conf").write_text(tmpfiles)
+    write(guest, "/etc/tmpfiles.d/udev.conf", tmpfiles)
     bring(guest.root, disk.point, plan, port)
-    return World(place, plan, guest, restarter, disk, Cloud(cloud), store, port, deb)
+    return World(place, plan, guest, restarter, disk, Cloud(cloud), store, port, kit)
 
 
 def _machine(
@@ -94,21 +121,24 @@ def _machine(
 ) -> Nspawn:
     machine = Nspawn(name, place / name, layers, binds, durable)
     stack.callback(machine.remove)
-    (machine.root / "etc" / "tmpfiles.d").mkdir(exist_ok=True)
     (machine.root / "var" / "log" / "journal").mkdir(parents=True, exist_ok=True)
+    write(machine, "/etc/hostname", f"{name}\n")
+    write(machine, "/etc/hosts", f"127.0.0.1 localhost {name}\n")
+    write(machine, "/etc/systemd/system/boot-id.service", _BOOT_ID)
+    wants = machine.root / "etc" / "systemd" / "system" / "sysinit.target.wants"
+    wants.mkdir(exist_ok=True)
+    (wants / "boot-id.service").symlink_to("../boot-id.service")
     return machine
 
 
-def install(world: World) -> None:
-    """What the documents say, on both hosts, with a store that both see."""
-    for host in (world.restarter, world.guest):
-        host.must(f"apt-get install -y -q /srv/deb/{world.deb.name}", 600)
+def set_up(world: World) -> None:
+    """Both hosts, with a store that both see, as the documents say it."""
     set_up_restarter(world)
     set_up_guest(world)
 
 
 def set_up_restarter(world: World) -> None:
-    """The host file, what it may write, and its unit."""
+    """The host file, what its unit may write, and the unit."""
     host = world.restarter
     write(host, "/etc/spoteval/config.toml", restarter_file(world.plan, STORE))
     unit = "/etc/systemd/system/spoteval-restarter.service.d/store.conf"
@@ -125,7 +155,8 @@ def set_up_guest(world: World) -> None:
     write(host, "/etc/spoteval/config.toml", text)
     host.must("spoteval setup guest --adopt --write-fstab")
     host.must("systemctl enable --now policy.service")
-    host.must(f"systemctl enable --now {' '.join((*UNITS, *PATHS))}")
+    host.must(f"systemctl enable --now {' '.join(UNITS)}")
+    until((world.durable / "boot.json").exists, 60.0, "the boot to be on record")
 
 
 def write(host: Nspawn, path: str, text: str) -> None:
