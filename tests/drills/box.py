@@ -160,7 +160,7 @@ class Box:
         return done
 
     def until(
-        self, true: Callable[[], object], within_s: float, what: str, every_s: float = 0.02
+        self, true: Callable[[], object], within_s: float, what: str, every_s: float = 0.05
     ) -> None:
         """Wait until it holds; raises Never after `within_s`."""
         ends_s = time.monotonic() + within_s

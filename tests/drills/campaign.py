@@ -1,11 +1,9 @@
 """The drills, two at a time, and the table they make."""
 
 import argparse
-import json
 import shutil
 import tempfile
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +12,7 @@ from drills.box import Never
 from drills.cells import EVERY, FIXED, Cell, cell_of
 from drills.judge import HEAD, Row, Verdicts, row, verdicts
 from drills.play import EPISODES, Played, drill, undisturbed
+from parts import Found, Parts, cancelled, parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +36,16 @@ class Outcome:
         return self.row.text() + ("" if self.good or self.row.wrong else ": but it does not add up")
 
     def record(self) -> dict[str, object]:
-        """For --json."""
+        """For the show."""
         if self.row is not None:
             return self.row.record()
         cell = self.cell
         place = {"window_s": cell.window_s, "moment": cell.moment, "path": cell.path}
         return {**place, "wrong": [self.why]}
+
+    def kept(self) -> Found:
+        """For --record."""
+        return {"good": self.good, "text": self.text(), "row": self.record()}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -55,35 +58,47 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     root = Path(options.keep or tempfile.mkdtemp(prefix="drills-")).resolve()
     root.mkdir(parents=True, exist_ok=True)
-    began_s = time.monotonic()
-    outcomes = list(_outcomes(root, cells, options.at_once))
-    took_s = time.monotonic() - began_s
-    if options.json:
-        record = {"cells": [item.record() for item in outcomes], "took_s": round(took_s, 1)}
-        Path(options.json).write_text(json.dumps(record, indent=1))
-    good = all(item.good for item in outcomes)
-    print(f"{sum(item.good for item in outcomes)} of {len(cells)} as they must be, {took_s:.0f} s")
-    if good and not options.keep:
+    kept = parts(Path(options.record).resolve() if options.record else None)
+    _play(root, [cell for cell in cells if not _is_good(kept, cell)], kept, options.at_once)
+    kept.more["cells"] = [kept.found[str(cell)]["row"] for cell in EVERY if str(cell) in kept.found]
+    kept.more["again"] = kept.again(kept.found)
+    kept.keep()
+    count = sum(_is_good(kept, cell) for cell in cells)
+    print(f"{count} of {len(cells)} as they must be, {kept.took_s:.0f} s")
+    if count == len(cells) and not options.keep:
         shutil.rmtree(root, ignore_errors=True)
-    elif not good:
+    elif count < len(cells):
         print(f"kept: {root}")
-    return 0 if good else 1
+    return 0 if count == len(cells) else 1
 
 
-def _outcomes(root: Path, cells: Sequence[Cell], at_once: int) -> Iterator[Outcome]:
-    """The undisturbed runs first, then each drill; printed as they come."""
-    with ThreadPoolExecutor(at_once) as pool:
+def _is_good(kept: Parts, cell: Cell) -> bool:
+    found = kept.found.get(str(cell))
+    return found is not None and found["good"] is True
+
+
+def _play(root: Path, cells: Sequence[Cell], kept: Parts, at_once: int) -> None:
+    """The undisturbed runs first, then each drill; what was found before is printed as it was."""
+    print(HEAD)
+    for found in kept.found.values():
+        print(found["text"] if found["good"] else f"{found['text']}: once more", flush=True)
+    if not cells:
+        return
+    with cancelled(ThreadPoolExecutor(at_once)) as pool:
         policies = sorted({cell.errors for cell in cells})
-        runs = pool.map(
-            lambda errors: undisturbed(root / f"undisturbed-{errors}", errors), policies
-        )
-        expected = {errors: _expected(run) for errors, run in zip(policies, runs, strict=True)}
-        print(HEAD)
+        runs = pool.map(lambda policy: _undisturbed(root, policy), policies)
+        expected = {policy: _expected(run) for policy, run in zip(policies, runs, strict=True)}
         for outcome in pool.map(lambda cell: _outcome(root, cell, expected), cells):
             print(outcome.text(), flush=True)
+            kept.add(str(outcome.cell), outcome.kept())
             if outcome.good:
                 shutil.rmtree(_folder(root, outcome.cell), ignore_errors=True)
-            yield outcome
+
+
+def _undisturbed(root: Path, errors: str) -> Played:
+    folder = root / f"undisturbed-{errors}"
+    shutil.rmtree(folder, ignore_errors=True)
+    return undisturbed(folder, errors)
 
 
 def _expected(played: Played) -> Verdicts:
@@ -96,6 +111,7 @@ def _expected(played: Played) -> Verdicts:
 
 def _outcome(root: Path, cell: Cell, expected: Mapping[str, Verdicts]) -> Outcome:
     try:
+        shutil.rmtree(_folder(root, cell), ignore_errors=True)
         played = drill(_folder(root, cell), cell)
         return Outcome(cell, row(cell, played, expected[cell.errors]))
     except (Never, OSError, ValueError) as error:
@@ -119,6 +135,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cell", action="append", default=[], help="only WINDOW:MOMENT:PATH")
     parser.add_argument("--full", action="store_true", help="the whole table, not the fixed nine")
     parser.add_argument("--at-once", type=int, default=2, help="drills at a time (2)")
-    parser.add_argument("--json", help="write the rows here")
+    parser.add_argument("--record", help="keep rows here; good ones of the same sources count")
     parser.add_argument("--keep", help="play here; what went wrong is kept in any case")
     return parser

@@ -1,12 +1,10 @@
 """Every agent, killed at every number: the stories are played once undisturbed, then once for each point."""
 
 import argparse
-import json
 import shutil
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +13,9 @@ from typing import Literal
 from drills.box import Never
 from kills.end import End
 from kills.story import STORIES, Injected, Played
+from parts import Found, Parts, cancelled, parts
 
+What = Literal["writes", "points"]
 AGENTS = (
     *("shutdown-hook", "boot-resume", "publication-follower", "idle-guard", "end-handler"),
     "run",
@@ -50,7 +50,7 @@ class Campaign:
     """Where it plays, and the undisturbed ends."""
 
     root: Path
-    what: Literal["writes", "points"]
+    what: What
     ends: dict[str, End]
 
     def fate(self, kill: Kill) -> Fate:
@@ -68,51 +68,85 @@ class Campaign:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """0 when every point was reached and every end is the undisturbed one."""
+    """0 when every end is the undisturbed one."""
     options = _parser().parse_args(argv)
     root = Path(options.keep or tempfile.mkdtemp(prefix="kills-")).resolve()
-    began_s = time.monotonic()
-    what: Literal["writes", "points"] = "points" if options.full else "writes"
-    whole = {name: _undisturbed(root, name, what) for name in STORIES}
-    campaign = Campaign(root, what, {name: played.end for name, played in whole.items()})
+    what: What = "points" if options.full else "writes"
+    kept = parts(Path(options.record).resolve() if options.record else None, what=what)
     agents = options.agent or AGENTS
-    chosen = [_kill(text) for text in options.kill] or list(kills(whole, agents))
-    print(f"{len(chosen)} kills", flush=True)
-    fates = list(_fates(campaign, chosen, options.at_once))
-    took_s = time.monotonic() - began_s
-    found = table(fates, agents, took_s)
-    if options.json:
-        Path(options.json).write_text(json.dumps(found, indent=1))
-    good = all(fate.reached and not fate.wrong for fate in fates)
+    asked = [_kill(text) for text in options.kill]
+    if "points" not in kept.more or any(_open(kept, _wanted(kept, asked, agents))):
+        _play(root, what, kept, lambda: _wanted(kept, asked, agents), options.at_once)
+    chosen = _wanted(kept, asked, agents)
+    good = not any(_open(kept, chosen))
+    kept.more["agents"] = table(kept, chosen, agents)
+    kept.keep()
     if good and not options.keep:
         shutil.rmtree(root, ignore_errors=True)
-    print(f"{took_s:.0f} s" + ("" if good else f"; kept: {root}"))
+    print(f"{kept.took_s:.0f} s" + ("" if good else f"; kept: {root}"))
     return 0 if good else 1
 
 
-def kills(whole: Mapping[str, Played], agents: Sequence[str]) -> Iterator[Kill]:
+def _wanted(kept: Parts, asked: Sequence[Kill], agents: Sequence[str]) -> list[Kill]:
+    """The kills that were asked for, or all of these agents."""
+    return list(asked or kills(kept.more["points"], agents))
+
+
+def _play(
+    root: Path, what: What, kept: Parts, wanted: Callable[[], list[Kill]], at_once: int
+) -> None:
+    """The undisturbed stories, then what is not kept as good yet. How many points there are the first part says."""
+    whole = {name: _undisturbed(root, name, what) for name in STORIES}
+    kept.more.setdefault("points", {name: dict(played.points) for name, played in whole.items()})
+    chosen = wanted()
+    left = list(_open(kept, chosen))
+    print(f"{len(left)} kills of {len(chosen)}", flush=True)
+    campaign = Campaign(root, what, {name: played.end for name, played in whole.items()})
+    for fate in _fates(campaign, left, at_once):
+        kept.add(str(fate.kill), {"reached": fate.reached, "wrong": list(fate.wrong)})
+
+
+def _open(kept: Parts, chosen: Sequence[Kill]) -> Iterator[Kill]:
+    return (kill for kill in chosen if not _is_good(kept.found.get(str(kill))))
+
+
+def _is_good(found: Found | None) -> bool:
+    return found is not None and found["wrong"] == []
+
+
+def kills(points: Mapping[str, Mapping[str, int]], agents: Sequence[str]) -> Iterator[Kill]:
     """All numbers that the undisturbed stories have."""
-    for story, played in whole.items():
+    for story, found in points.items():
         for agent in agents:
-            for number in range(1, played.points.get(agent, 0) + 1):
+            for number in range(1, found.get(agent, 0) + 1):
                 yield Kill(story, agent, number)
 
 
-def table(fates: Sequence[Fate], agents: Sequence[str], took_s: float) -> dict[str, object]:
-    """For each agent: numbers, kills, and what went wrong; printed as it is made."""
-    rows: dict[str, object] = {}
-    for agent in agents:
-        own = [fate for fate in fates if fate.kill.agent == agent]
-        wrong = [f"{fate.kill}: {'; '.join(fate.wrong)}" for fate in own if fate.wrong]
-        killed = sum(fate.reached for fate in own)
-        rows[agent] = {"points": len(own), "killed": killed, "wrong": wrong}
-        print(f"{agent:<22} {killed:>4} of {len(own):>4} writes  {len(wrong)} other ends")
-        for text in wrong:
-            print(f"    {text}")
-    return {"agents": rows, "took_s": round(took_s, 1)}
+def table(kept: Parts, chosen: Sequence[Kill], agents: Sequence[str]) -> Found:
+    """For each agent, of all that is kept: numbers, kills, and what went wrong. These agents' rows are printed.
+
+    `beyond` are numbers that two plays each never came to: the undisturbed one was slower, and wrote more often.
+    """
+    every = {str(kill) for kill in (*kills(kept.more.get("points", {}), AGENTS), *chosen)}
+    rows: Found = {}
+    for agent in AGENTS:
+        own = {name for name in every if name.split(":")[1] == agent}
+        found = {name: kept.found[name] for name in sorted(own) if name in kept.found}
+        wrong = [
+            f"{name}: {'; '.join(one['wrong'])}" for name, one in found.items() if one["wrong"]
+        ]
+        killed = sum(one["reached"] for one in found.values())
+        beyond = sum(not one["reached"] and not one["wrong"] for one in found.values())
+        row = {"points": len(own), "killed": killed, "beyond": beyond, "wrong": wrong}
+        rows[agent] = {**row, "again": kept.again(own)}
+        if agent in agents:
+            words = f"{beyond} never come to, {len(wrong)} other ends, {kept.again(own)} at a second try"
+            print(f"{agent:<22} {killed:>4} of {len(own):>4} writes, {words}")
+            print("".join(f"    {text}\n" for text in wrong), end="")
+    return rows
 
 
-def _undisturbed(root: Path, name: str, what: Literal["writes", "points"]) -> Played:
+def _undisturbed(root: Path, name: str, what: What) -> Played:
     folder = root / f"{name}-undisturbed"
     shutil.rmtree(folder, ignore_errors=True)
     return STORIES[name](folder, Injected(what))
@@ -120,11 +154,11 @@ def _undisturbed(root: Path, name: str, what: Literal["writes", "points"]) -> Pl
 
 def _fates(campaign: Campaign, chosen: Sequence[Kill], at_once: int) -> Iterator[Fate]:
     """Several at a time: they mostly wait. A point that was not passed this time is tried once more."""
-    with ThreadPoolExecutor(at_once) as pool:
+    with cancelled(ThreadPoolExecutor(at_once)) as pool:
         for number, fate in enumerate(pool.map(campaign.fate, chosen), 1):
             again = fate if fate.reached else campaign.fate(fate.kill)
             if again.wrong or not again.reached:
-                print(f"{again.kill}: {'; '.join(again.wrong) or 'not reached'}", file=sys.stderr)
+                print(f"{again.kill}: {'; '.join(again.wrong) or 'never come to'}", file=sys.stderr)
             if number % 50 == 0:
                 print(f"{number} of {len(chosen)}", file=sys.stderr, flush=True)
             yield again
@@ -141,6 +175,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--kill", action="append", default=[], help="only STORY:AGENT:NUMBER")
     parser.add_argument("--full", action="store_true", help="also in and after each write")
     parser.add_argument("--at-once", type=int, default=4, help="replays at a time (4)")
-    parser.add_argument("--json", help="write the figures here")
+    parser.add_argument("--record", help="keep results here; good ones of the same sources count")
     parser.add_argument("--keep", help="play here, and keep what went wrong")
     return parser

@@ -11,9 +11,13 @@ from typing import Literal
 
 from drills.box import RUN, Box, Never
 from kills.end import End, end_of
-from spoteval.control.runfiles import interruptions
+from kills.program import KEYS
+from spoteval.clock import read_now
+from spoteval.control import requests
+from spoteval.control.runfiles import interruptions, progress
 from spoteval.demo.layout import INSTANCE
 from spoteval.publication.keys import manifest_key
+from spoteval.shape import Unreadable
 
 HERE = Path(__file__).parent
 WINDOW_S = 60.0
@@ -22,6 +26,7 @@ WITHIN_S = 100.0
 """Longer than any wait of an agent (30 s for a run that it may have asked for): what has not come then never comes."""
 FACTS = frozenset(["booted", f"run-{RUN}-1", "healthy", "first-episode"])
 """What the store is told of a life that works; a telling that failed is tried again after ten seconds."""
+ENDS = tuple(f"end {key}" for key in KEYS)
 _RUN = """\
 [run]
 harness = "directory"
@@ -70,7 +75,8 @@ def cut_once(root: Path, kill: Injected) -> Played:
         box.switch_on()
         box.begin()
         box.until(lambda: _witnessed(box, "begin two"), WITHIN_S, "the long episode to begin")
-        box.until(lambda: _published(box, "one"), WITHIN_S, "the first episode in the store")
+        box.until(lambda: _witnessed(box, "end one"), WITHIN_S, "the first episode to end")
+        _passes(box, lambda: _published(box, "one"), "the first episode in the store")
         box.until(lambda: _told(box) >= FACTS, WITHIN_S, f"{sorted(FACTS)} in the store")
         box.notice(WINDOW_S)
         with suppress(Never):  # then the machine goes in the middle of it
@@ -78,6 +84,8 @@ def cut_once(root: Path, kill: Injected) -> Played:
         box.plug()
         mark.touch()
         box.switch_on()
+        box.until(lambda: _witnessed(box, *ENDS), WITHIN_S, "all episodes to end")
+        _passes(box, lambda: _all_finished(box), "all of them finished")
         _off(box)
 
     return _played(box, more, story, kill)
@@ -102,7 +110,7 @@ STORIES: Mapping[str, Callable[[Path, Injected], Played]] = {
 
 
 def _played(box: Box, more: str, story: Callable[[], None], kill: Injected) -> Played:
-    box.lay(WINDOW_S, more, {}, every="2s")
+    box.lay(WINDOW_S, more, {}, every="60s")
     inject = box.root / "inject"
     inject.mkdir()
     shutil.copy(HERE / "sitecustomize.py", inject)
@@ -121,9 +129,31 @@ def _off(box: Box) -> None:
     box.until(lambda: box.state == "STOPPED", WITHIN_S, "the machine to go off by itself")
 
 
-def _witnessed(box: Box, line: str) -> bool:
+def _passes(box: Box, true: Callable[[], bool], what: str) -> None:
+    """Ask the follower for a pass, and again after each answer, until it holds.
+
+    Passes by the clock would be as many as the machine is slow: whoever counts writes needs the same ones each time.
+    """
+    asked = list[str]()
+
+    def is_true() -> bool:
+        if true():
+            return True
+        if not asked or requests.answer(box.disk, asked[-1]) is not None:
+            asked.append(requests.ask(box.disk, requests.SOON, "kills", WITHIN_S, read_now()))
+        return False
+
+    box.until(is_true, WITHIN_S, what, every_s=0.5)
+
+
+def _all_finished(box: Box) -> bool:
+    found = progress(box.run)
+    return not isinstance(found, Unreadable) and found.complete
+
+
+def _witnessed(box: Box, *lines: str) -> bool:
     path = box.paths.witness
-    return path.exists() and line in path.read_text()
+    return path.exists() and all(line in path.read_text() for line in lines)
 
 
 def _published(box: Box, key: str) -> bool:

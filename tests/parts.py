@@ -1,0 +1,101 @@
+"""What a long campaign has found so far, in a file: its parts add up, as long as they are of the same sources."""
+
+import hashlib
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+TOLD_OF = ("agents", "common", "units", "tests/drills", "tests/kills")
+"""What a figure of a drill or of a kill depends on."""
+Found = dict[str, Any]
+EARLIER = "earlier"
+
+
+def sources(root: Path = ROOT) -> str:
+    """One sha256 over these files, by name and bytes."""
+    digest = hashlib.sha256()
+    for path in _files(root):
+        digest.update(f"{path.relative_to(root)}\0{len(data := path.read_bytes())}\0".encode())
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def _files(root: Path) -> Iterable[Path]:
+    found = (path for part in TOLD_OF for path in (root / part).rglob("*") if path.is_file())
+    return sorted(path for path in found if "__pycache__" not in path.parts)
+
+
+@dataclass(slots=True)
+class Parts:
+    """Results by name; `took_s` is the time of all parts together. Without a path nothing is kept."""
+
+    path: Path | None
+    head: Mapping[str, object]
+    found: dict[str, Found] = field(default_factory=dict)
+    more: Found = field(default_factory=dict)
+    """What belongs to all of them."""
+    took_s: float = 0.0
+    _since_s: float = field(default_factory=time.monotonic)
+
+    def add(self, name: str, result: Found) -> None:
+        """Keep one result, at once: a campaign that is cut off loses what it was at, and no more.
+
+        One that was played again keeps under `earlier` what came of it before.
+        """
+        before = self.found.get(name)
+        if before is not None:
+            last = {key: value for key, value in before.items() if key != EARLIER}
+            result = {**result, EARLIER: [*before.get(EARLIER, []), last]}
+        self.found[name] = result
+        self.keep()
+
+    def keep(self) -> None:
+        """Write all of it."""
+        now_s = time.monotonic()
+        self.took_s, self._since_s = self.took_s + now_s - self._since_s, now_s
+        if self.path is not None:
+            beside = self.path.with_name(f".{self.path.name}.tmp")
+            beside.write_text(json.dumps(self.record(), indent=1))
+            beside.rename(self.path)
+
+    def again(self, names: Iterable[str]) -> int:
+        """How many of these came out otherwise before."""
+        return sum(EARLIER in self.found.get(name, {}) for name in names)
+
+    def record(self) -> Found:
+        """As it lies in the file."""
+        return {**self.head, **self.more, "found": self.found, "took_s": round(self.took_s, 1)}
+
+
+def parts(path: Path | None, **head: object) -> Parts:
+    """Those of the file, where it is of these sources and this head; else none."""
+    whole = {"sources": sources(), **head}
+    known = _read(path) if path is not None else {}
+    if not known or any(known.get(name) != value for name, value in whole.items()):
+        return Parts(path, whole)
+    more = {name: known[name] for name in known if name not in (*whole, "found", "took_s")}
+    return Parts(path, whole, dict(known["found"]), more, float(known["took_s"]))
+
+
+def _read(path: Path) -> Found:
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    is_whole = isinstance(found, dict) and isinstance(found.get("found"), dict)
+    return found if is_whole and isinstance(found.get("took_s"), int | float) else {}
+
+
+@contextmanager
+def cancelled(pool: Executor) -> Iterator[Executor]:
+    """The pool; who interrupts the block waits for what is being played, and begins no more."""
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
