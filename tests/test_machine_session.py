@@ -1,5 +1,6 @@
 """Sessions, mounts, and the disk that proves itself."""
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -33,7 +34,15 @@ def test_another_boot_id_is_another_session(tmp_path: Path) -> None:
     """A /run that outlived its boot does not lend its name to the next."""
     path = tmp_path / "session"
     first = this_session(path, "boot-1")
+    os.utime(path, (0, 0))
     assert this_session(path, "boot-2").id != first.id
+
+
+def test_two_views_of_one_life_are_one_session(tmp_path: Path) -> None:
+    """In nspawn and LXC a person's shell is told another boot id than a unit with a sandbox."""
+    path = tmp_path / "session"
+    first = this_session(path, "boot-1")
+    assert this_session(path, "boot-of-the-shell") == first
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"\x00" * 30, b'{"format": 1}'])

@@ -25,7 +25,8 @@ def this_session(path: Path, boot: str) -> Session:
     pid1 = _pid1_start()
     found = read_record(path)
     known = _session(found) if isinstance(found, Table) else None
-    if known is not None and (known.boot, known.pid1_start) == (boot, pid1):
+    same = known is not None and known.pid1_start == pid1
+    if known is not None and same and (known.boot == boot or _younger_than_pid1(path, pid1)):
         return known
     if found is not None:
         remove(path)
@@ -44,6 +45,17 @@ def _session(table: Table) -> Session | None:
         return Session(table.text("id"), table.text("boot"), table.whole("pid1_start"))
     except ShapeError:
         return None
+
+
+def _younger_than_pid1(path: Path, pid1_start: int) -> bool:
+    """Whether a file was written in this life, for two boot ids may be two views of one.
+
+    nspawn and LXC lay a boot id of their own over the kernel's, and the sandbox of a unit brings the kernel's back:
+    the agents and a person's shell disagree. The moment of the kernel's boot (whole seconds) is the same for both.
+    """
+    lines = (line.split() for line in Path("/proc/stat").read_text().splitlines())
+    booted_s = next(int(words[1]) for words in lines if words[0] == "btime")
+    return path.stat().st_mtime >= booted_s + pid1_start / os.sysconf("SC_CLK_TCK")
 
 
 def _pid1_start() -> int:
