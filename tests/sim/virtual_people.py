@@ -82,6 +82,8 @@ class People:
 
     def came_back(self, paths: InstancePaths) -> bool:
         """Whether a removed file lies on this host again: the hold stands until it is removed once more."""
+        if not self.unheard:
+            return False
         mirror = paths.hold.with_name("gpu-1.d")
         return any((mirror / hold_id).exists() for hold_id in self.unheard)
 
