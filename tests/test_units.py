@@ -133,7 +133,7 @@ def test_who_proves_the_disk_sees_its_links() -> None:
 def test_a_guest_boots_all_but_the_restarter() -> None:
     """What is enabled on a guest, as the local node reads it."""
     booted = set(enabled(load_units([UNITS])))
-    paths = {"spoteval-start-run.path", "spoteval-poweroff.path"}
+    paths = {f"spoteval-{name}.path" for name in ("start-run", "poweroff", "remove-containers")}
     assert booted == set(AGENTS) - {RESTARTER} | paths
 
 

@@ -4,7 +4,7 @@ import ctypes
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
@@ -72,6 +72,11 @@ def left_s(deadline: datetime, now: Now) -> float | None:
 def ahead_s(theirs: datetime, now: Now) -> float:
     """How far another host's wall clock is ahead of this one's (negative: behind)."""
     return (theirs - now.wall).total_seconds()
+
+
+def booted_at(now: Now) -> datetime:
+    """When this boot began, by the wall clock of now."""
+    return now.wall - timedelta(seconds=now.mono_s)
 
 
 def stamp(moment: datetime) -> str:

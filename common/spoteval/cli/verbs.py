@@ -74,6 +74,10 @@ VERBS: dict[str, Verb] = {
     "fact": Verb("spoteval.cli.fact:fact", "Facts of this boot."),
     "fact put": Verb("spoteval.cli.fact:fact", "Put one fact of this boot into the store."),
     "fact epoch": Verb("spoteval.cli.fact:fact", "Claim the next epoch of the active run."),
+    "containers": Verb("", "The run's containers."),
+    "containers remove": Verb(
+        "spoteval.cli.containers:remove", "Obey the request to remove them; takes root."
+    ),
     "settle": Verb("spoteval.cli.settle:settle", "Settle what the last interruption cut."),
     "server": Verb("spoteval.cli.server:server", "The model servers."),
     "server weights": Verb("spoteval.cli.server:server", "Weights against their SHA256SUMS."),
