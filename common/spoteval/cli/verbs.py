@@ -52,6 +52,7 @@ VERBS: dict[str, Verb] = {
         "spoteval.cli.run_environment:environment", "What the active run is measured on."
     ),
     "run exec": Verb("spoteval.cli.run_exec:exec_", "Become the harness of the active run."),
+    "run fence": Verb("spoteval.cli.run_fence:fence", "Keep the run from the metadata addresses."),
     "status": Verb("spoteval.cli.status:status", "Where the run stands; no provider call.", "run"),
     "events": Verb("spoteval.cli.events:events", "Starts, stops, prices, stages, holds.", "run"),
     "decisions": Verb("spoteval.cli.decisions:decisions", "What the agents decided, why.", "run"),

@@ -19,6 +19,7 @@ from spoteval.paths import DurablePaths, HostPaths
 from spoteval.publication.needles import needles_of
 from spoteval.report.agents import AGENTS, is_running
 from spoteval.report.check import Check, fail, ok, warn
+from spoteval.report.check_metadata import metadata_check
 from spoteval.report.check_store import guest_rights, put_check
 from spoteval.run import RunRecord
 from spoteval.shape import ShapeError, Unreadable
@@ -43,6 +44,8 @@ def guest_checks(
     if store is not None:
         yield put_check(store, config.instance)
         yield from guest_rights(store, config.instance)
+    if config.provider != "local":
+        yield from metadata_check()
     yield from _agents(paths)
 
 
