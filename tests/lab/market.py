@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from lab.nspawn import Nspawn, until
@@ -18,12 +19,21 @@ from spoteval.shape import Table
 EVERY_S = 0.05
 
 
+class LabDriver(Driver):
+    """The market's driver, whose market may be changed between two lives."""
+
+    def windows_are(self, window_s: float) -> None:
+        """From now on a power button leaves so many seconds."""
+        self._market = replace(self._market, button_s=window_s)
+
+
 class Cloud:
     """One instance of the local cloud, whose machine is `guest`."""
 
     def __init__(self, root: Path) -> None:
         self.files = CloudFiles(root)
         self.failed: Exception | None = None
+        self.driver: LabDriver | None = None
 
     @property
     def state(self) -> str:
@@ -59,8 +69,8 @@ def driven(
     cloud: Cloud, guest: Nspawn, weather: Weather, window_s: float, seed: int
 ) -> Iterator[None]:
     """The market drives the guest for as long as the block lasts; then nothing of the guest lives."""
-    market = Market(seed, weather, button_s=window_s)
-    driver, over = Driver(cloud.files, guest, market), threading.Event()
+    driver = LabDriver(cloud.files, guest, Market(seed, weather, button_s=window_s))
+    over = threading.Event()
 
     def drive() -> None:
         try:
@@ -72,7 +82,9 @@ def driven(
 
     with held(cloud.files.lock):
         driver.power_on(read_now())
-        cloud.files.requests.chmod(0o777)  # every host may call
+        cloud.driver = driver
+        cloud.files.requests.chmod(0o777)  # every host may call, and ask whether somebody answers
+        cloud.files.lock.chmod(0o644)
         thread = threading.Thread(target=drive, name="market", daemon=True)
         thread.start()
         try:

@@ -140,6 +140,7 @@ def set_up(world: World) -> None:
 def set_up_restarter(world: World) -> None:
     """The host file, what its unit may write, and the unit."""
     host = world.restarter
+    host.must("chown spoteval: /srv/evals")
     write(host, "/etc/spoteval/config.toml", restarter_file(world.plan, STORE))
     unit = "/etc/systemd/system/spoteval-restarter.service.d/store.conf"
     write(host, unit, "[Service]\nReadWritePaths=/srv/evals /srv/cloud\n")

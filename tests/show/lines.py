@@ -1,11 +1,11 @@
-"""One line for each thing shown: `ok`, `short` or `not run`, what it is, and its figure."""
+"""One line for each thing shown: `ok`, `short`, `not run` or `skipped`, what it is, and its figure."""
 
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Word = Literal["ok", "short", "not run"]
+Word = Literal["ok", "short", "not run", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,11 @@ def needs_full(what: str) -> Line:
     return Line("not run", what, "(needs --full)")
 
 
+def skipped(what: str, reason: object) -> Line:
+    """This machine cannot show it."""
+    return Line("skipped", what, f"skipped: {reason}")
+
+
 class Missing(Exception):
     """What a line would be shown by does not exist: the line is short."""
 
@@ -56,7 +61,9 @@ def show(shows: Iterable[Show]) -> int:
             print(line.text(), flush=True)
             words.append(line.word)
     shorts = words.count("short")
-    print(f"{words.count('ok')} ok, {shorts} short, {words.count('not run')} not run")
+    left_out = f"{words.count('not run')} not run"
+    left_out += f", {words.count('skipped')} skipped" if "skipped" in words else ""
+    print(f"{words.count('ok')} ok, {shorts} short, {left_out}")
     return 1 if shorts else 0
 
 

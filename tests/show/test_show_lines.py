@@ -8,7 +8,7 @@ import pytest
 from show.bench_lines import BOUNDED, nothing_imported_late, resident
 from show.demo_lines import promises
 from show.inspect_lines import agreement
-from show.lines import Line, Missing, Show, short, show
+from show.lines import Line, Missing, Show, short, show, skipped
 from show.program import chosen
 from show.stage import Stage
 from show.store_lines import same_as_disk
@@ -83,6 +83,16 @@ def test_what_raises_or_shows_nothing_is_short(
     """Missing, broken and silent all end in short, and in exit code 1."""
     assert show([Show("a thing", lines)]) == 1  # type: ignore[arg-type]
     assert "short   a thing  " in capsys.readouterr().out
+
+
+def test_what_a_machine_cannot_show_is_said_with_its_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Never silently ok; counted apart."""
+    assert show([Show("boots", lambda: [skipped("boots", "no root")])]) == 0
+    said = capsys.readouterr().out
+    assert "skipped boots  skipped: no root" in said
+    assert said.endswith("0 ok, 0 short, 0 not run, 1 skipped\n")
 
 
 def test_all_ok_is_exit_0(capsys: pytest.CaptureFixture[str]) -> None:
