@@ -49,7 +49,7 @@ HF_HUB_OFFLINE = "1"
 LOCAL_API_KEY = "model-key"
 [idle]
 after = "5min"
-every = "500ms"
+every = "5s"
 [end]
 on_complete = "power-off"
 """
