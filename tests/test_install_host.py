@@ -119,7 +119,7 @@ def test_where_apt_is_the_package_is_installed_and_nothing_enabled(
     code, out, err = here.install("restarter", "--deb", str(deb))
     assert (code, err) == (0, "")
     assert out == [
-        "as a deb: you said so",
+        "as a .deb: you named one",
         "spoteval 2 installed",
         "nothing was enabled or started; next: sudo spoteval setup restarter",
     ]
