@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,24 +11,30 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-TOLD_OF = ("agents", "common", "units", "tests/drills", "tests/kills")
-"""What a figure of a drill or of a kill depends on."""
+PRODUCT = ("agents", "common", "units")
+"""What every figure depends on; a campaign adds its own files and folders."""
 Found = dict[str, Any]
 EARLIER = "earlier"
 
 
-def sources(root: Path = ROOT) -> str:
-    """One sha256 over these files, by name and bytes."""
+def sources(own: Sequence[str], root: Path = ROOT) -> str:
+    """One sha256 over the product and these files and folders, by name and bytes; tests are none of them."""
     digest = hashlib.sha256()
-    for path in _files(root):
+    for path in _files(root, own):
         digest.update(f"{path.relative_to(root)}\0{len(data := path.read_bytes())}\0".encode())
         digest.update(data)
     return digest.hexdigest()
 
 
-def _files(root: Path) -> Iterable[Path]:
-    found = (path for part in TOLD_OF for path in (root / part).rglob("*") if path.is_file())
-    return sorted(path for path in found if "__pycache__" not in path.parts)
+def _files(root: Path, own: Sequence[str]) -> Iterable[Path]:
+    for part in (*PRODUCT, *own):
+        path = root / part
+        found = [path] if path.is_file() else sorted(path.rglob("*"))
+        yield from (one for one in found if one.is_file() and _is_source(one))
+
+
+def _is_source(path: Path) -> bool:
+    return "__pycache__" not in path.parts and not path.name.startswith("test_")
 
 
 @dataclass(slots=True)
@@ -73,9 +79,9 @@ class Parts:
         return {**self.head, **self.more, "found": self.found, "took_s": round(self.took_s, 1)}
 
 
-def parts(path: Path | None, **head: object) -> Parts:
+def parts(path: Path | None, own: Sequence[str], **head: object) -> Parts:
     """Those of the file, where it is of these sources and this head; else none."""
-    whole = {"sources": sources(), **head}
+    whole = {"sources": sources(own), **head}
     known = _read(path) if path is not None else {}
     if not known or any(known.get(name) != value for name, value in whole.items()):
         return Parts(path, whole)

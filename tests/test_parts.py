@@ -10,8 +10,8 @@ from parts import Parts
 
 def tree(root: Path) -> Path:
     """A checkout of two files."""
-    for name in ("agents/a.py", "units/b.service"):
-        (root / name).parent.mkdir(parents=True)
+    for name in ("agents/a.py", "units/b.service", "tests/own/c.py", "tests/one.py"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(name)
     return root
 
@@ -20,13 +20,13 @@ def tree(root: Path) -> Path:
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where results are kept, in a checkout of its own."""
     root = tree(tmp_path / "checkout")
-    monkeypatch.setattr(parts, "sources", lambda real=parts.sources: real(root))
+    monkeypatch.setattr(parts, "sources", lambda own, real=parts.sources: real(own, root))
     return tmp_path / "results.json"
 
 
 def opened(file: Path, what: str = "writes") -> Parts:
     """A campaign that begins now."""
-    return parts.parts(file, what=what)
+    return parts.parts(file, ["tests/own", "tests/one.py"], what=what)
 
 
 def test_two_parts_add_up(file: Path) -> None:
@@ -53,7 +53,9 @@ def test_what_was_wrong_before_stays_on_record(file: Path) -> None:
     assert (last.again(["one", "two", "three"]), last.again(["two"])) == (1, 0)
 
 
-@pytest.mark.parametrize("harm", ["changed", "new", "gone", "renamed", "what", "torn", "absent"])
+@pytest.mark.parametrize(
+    "harm", ["changed", "new", "gone", "renamed", "own/c", "one", "what", "torn", "absent"]
+)
 def test_other_sources_begin_anew(file: Path, harm: str) -> None:
     """One byte of one file is enough; a file that cannot be read holds nothing."""
     opened(file).add("one", {"wrong": []})
@@ -66,6 +68,8 @@ def test_other_sources_begin_anew(file: Path, harm: str) -> None:
         code.unlink()
     elif harm == "renamed":
         code.rename(code.with_name("c.py"))
+    elif harm in ("own/c", "one"):
+        (file.parent / "checkout" / "tests" / f"{harm}.py").write_text("")
     elif harm == "torn":
         file.write_text(file.read_text()[:-5])
     elif harm == "absent":
@@ -73,18 +77,19 @@ def test_other_sources_begin_anew(file: Path, harm: str) -> None:
     assert opened(file, "points" if harm == "what" else "writes").found == {}
 
 
-def test_compiled_files_are_no_sources(file: Path) -> None:
-    """Whoever runs it leaves them."""
+def test_tests_and_compiled_files_are_no_sources(file: Path) -> None:
+    """Whoever runs it leaves the one, and no figure depends on the others."""
     opened(file).add("one", {"wrong": []})
     cache = file.parent / "checkout" / "agents" / "__pycache__"
     cache.mkdir()
     (cache / "a.pyc").touch()
+    (file.parent / "checkout" / "tests" / "own" / "test_c.py").touch()
     assert set(opened(file).found) == {"one"}
 
 
 def test_without_a_file_nothing_is_kept(tmp_path: Path) -> None:
     """And all else is the same."""
-    kept = parts.parts(None)
+    kept = parts.parts(None, [])
     kept.add("one", {})
     assert kept.found == {"one": {}}
     assert list(tmp_path.iterdir()) == []

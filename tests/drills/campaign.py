@@ -14,6 +14,8 @@ from drills.judge import HEAD, Row, Verdicts, row, verdicts
 from drills.play import EPISODES, Played, drill, undisturbed
 from parts import Found, Parts, cancelled, parts
 
+OWN = ("tests/drills",)
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -58,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     root = Path(options.keep or tempfile.mkdtemp(prefix="drills-")).resolve()
     root.mkdir(parents=True, exist_ok=True)
-    kept = parts(Path(options.record).resolve() if options.record else None)
+    kept = parts(Path(options.record).resolve() if options.record else None, OWN)
     _play(root, [cell for cell in cells if not _is_good(kept, cell)], kept, options.at_once)
     kept.more["cells"] = [kept.found[str(cell)]["row"] for cell in EVERY if str(cell) in kept.found]
     kept.more["again"] = kept.again(kept.found)

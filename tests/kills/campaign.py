@@ -16,6 +16,7 @@ from kills.story import STORIES, Injected, Played
 from parts import Found, Parts, cancelled, parts
 
 What = Literal["writes", "points"]
+OWN = ("tests/kills", "tests/drills/box.py", "tests/drills/machine.py")
 AGENTS = (
     *("shutdown-hook", "boot-resume", "publication-follower", "idle-guard", "end-handler"),
     "run",
@@ -72,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     root = Path(options.keep or tempfile.mkdtemp(prefix="kills-")).resolve()
     what: What = "points" if options.full else "writes"
-    kept = parts(Path(options.record).resolve() if options.record else None, what=what)
+    kept = parts(Path(options.record).resolve() if options.record else None, OWN, what=what)
     agents = options.agent or AGENTS
     asked = [_kill(text) for text in options.kill]
     if "points" not in kept.more or any(_open(kept, _wanted(kept, asked, agents))):
