@@ -13,6 +13,7 @@ from show.complaint_lines import complaints
 from show.lines import Line, Show, needs_full, skipped
 from show.program import run
 from show.stage import Stage
+from show.unit_lines import units
 
 COMPLAINTS = ("41", "47", "48", "49", "50", "51", "52", "53", "55")
 Scene = Callable[[Path, Kit], Iterable[Line]]
@@ -30,6 +31,7 @@ def shows(stage: Stage) -> list[Show]:
     short = partial(windows.lines, windows=(30, 5))
     return [
         Show("complaints", lambda: complaints(stage, COMPLAINTS)),
+        Show("units", lambda: units(stage)),
         Show("windows", lambda: lab.shows("windows", windows.lines if stage.full else short)),
     ]
 
