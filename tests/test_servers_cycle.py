@@ -587,6 +587,23 @@ def test_environment_that_changed_keeps_a_scored_run_waiting(world: Play) -> Non
     assert len(needs(world)) == 1
 
 
+def test_environment_that_changes_again_in_one_life_is_told_again(world: Play) -> None:
+    """Only its figures differ from what was told and accepted; the run has started in between."""
+    scored(world)
+    says(world, ready=True, saw="all well", version="0.12.1")
+    world.run(world.agent(), "first-episode")
+    agent = reboot(world, "s2")
+    for version in ("0.12.2", "0.12.3"):
+        says(world, ready=True, saw="all well", version=version)
+        world.pids.pop(RUN_UNIT, None)
+        world.run(agent, "environment", cycles=200)
+        for _ in range(9):
+            world.cycle(agent)
+        log_event(world.made.run.events, Event(world.now.wall, ACCEPTED, "operator", "gpu-1"))
+        world.run(agent, "first-episode", cycles=100)
+    assert [text.rpartition(" ")[2] for text in needs(world)] == ["0.12.2", "0.12.3"]
+
+
 def test_environment_that_comes_back_needs_nobody(world: Play) -> None:
     """A boot on another GPU that nobody accepted is no baseline."""
     scored(world)

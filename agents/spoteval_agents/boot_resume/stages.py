@@ -51,7 +51,7 @@ class Stages:
     first_episode: bool = False
     servers: Servers = field(default_factory=Servers)
     told: frozenset[str] = frozenset()
-    """The gist of what a person was told, since one last looked."""
+    """The gist of what a person was told, since one last looked or the run last started."""
 
 
 def gist(text: str) -> str:
@@ -121,7 +121,8 @@ def _asked(stages: Stages, event: Event) -> Stages:
 
 
 def _started(stages: Stages, event: Event) -> Stages:
-    return replace(stages, started=mark_in(event))
+    """What a person was told kept the run from this, and is over: should it come again, it is told again."""
+    return replace(stages, started=mark_in(event), told=frozenset[str]())
 
 
 def _gone(stages: Stages, event: Event) -> Stages:
