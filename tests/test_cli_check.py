@@ -1,5 +1,6 @@
 """`spoteval check` and `spoteval config show`."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from fake_provider import PRICE, FakeProvider
 from spoteval.clock import read_now
 from spoteval.files import held, touch
 from spoteval.provider.contract import Price, State
+from spoteval.report.check_server import server_checks
 from spoteval.shape import Unreadable
 
 SERVER = """
@@ -21,8 +23,10 @@ credential = "model-key"
 
 
 @pytest.fixture
-def hosts(tmp_path: Path) -> Hosts:
-    """Both hosts, this boot recorded."""
+def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hosts:
+    """Both hosts, this boot recorded; the clock may be believed, and nobody listens anywhere."""
+    monkeypatch.setattr("spoteval.cli.check.read_now", lambda: replace(read_now(), synced=True))
+    monkeypatch.setattr(server_checks, "__defaults__", (lambda port: frozenset(),))
     found = made_hosts(tmp_path)
     found.booted()
     return found
@@ -56,8 +60,11 @@ def test_a_good_guest(hosts: Hosts) -> None:
         f"boot         ok    number 1, session {boot}",
         f"home         ok    of the harness: {hosts.disk.run('<run>').work}/home",
         "server       ok    policy: http://127.0.0.1:8000 is loopback, unit vllm.service",
+        "server       warn  policy: nothing listens at port 8000 yet, so not looked at",
         "run          ok    harness directory, settlement fresh_budget",
         f"store        ok    {hosts.store.url}: put below instances/gpu-1/ works, create-only",
+        "clock        ok    synchronised",
+        "units        warn  not known here: no systemd runs these directories",
         "agent        warn  shutdown-hook does not run (systemctl enable --now spoteval-shutdown-hook)",
         (
             "agent        warn  publication-follower does not run"
@@ -183,7 +190,9 @@ def test_a_good_restarter(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None
         "price        ok    cap 4.00 USD, now 3.21 USD/hour (spot)",
         f"store        ok    {hosts.store.url}: put below instances/gpu-1/ works, create-only",
         "store        ok    list of instances/gpu-1/ works, 0 holds in it",
+        "store        ok    get below instances/gpu-1/ works",
         f"holds        ok    {hosts.instance.hold.parent}",
+        "clock        ok    synchronised",
         "agent        warn  restarter does not run (systemctl enable --now spoteval-restarter)",
     ]
     touch(hosts.instance.hold, "x")

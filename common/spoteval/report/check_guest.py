@@ -11,16 +11,21 @@ from spoteval.control.boot import recorded_boot
 from spoteval.control.disk import prove
 from spoteval.control.disk_adopt import entry_of
 from spoteval.control.disk_look import look_at
+from spoteval.control.dropins import credential_names, dropins
 from spoteval.control.fstab import checked
 from spoteval.control.runlife import harness_refuses
 from spoteval.control.secrets import read_secret
+from spoteval.control.setting_up import present
 from spoteval.notice.open import open_notices
 from spoteval.paths import DurablePaths, HostPaths
 from spoteval.publication.needles import needles_of
 from spoteval.report.agents import AGENTS, is_running
 from spoteval.report.check import Check, fail, ok, warn
+from spoteval.report.check_clock import clock_check
 from spoteval.report.check_metadata import metadata_check
-from spoteval.report.check_store import guest_rights, put_check
+from spoteval.report.check_server import server_checks
+from spoteval.report.check_store import folder_check, guest_rights, put_check
+from spoteval.report.check_units import Wanted, dropin_check, guest_units, is_this_host
 from spoteval.run import RunRecord
 from spoteval.shape import ShapeError, Unreadable
 from spoteval.store.contract import Store
@@ -39,13 +44,22 @@ def guest_checks(
     yield from _credentials(config, paths)
     yield from _disk(config)
     yield from _home(config)
-    yield from _servers(config)
+    for server in config.servers:
+        yield from server_checks(server)
     yield from _harness(config, now)
     if store is not None:
         yield put_check(store, config.instance)
         yield from guest_rights(store, config.instance)
+        yield from folder_check(store)
     if config.provider != "local":
         yield from metadata_check()
+    yield clock_check(now)
+    if is_this_host(paths):
+        yield from guest_units(Wanted(config.notice_window_s, config.disk.path))
+        there = present(credential_names(config), paths.credentials)
+        yield from dropin_check(dropins(config, paths.credentials, there), "guest")
+    else:
+        yield warn("units", "not known here: no systemd runs these directories")
     yield from _agents(paths)
 
 
@@ -116,11 +130,6 @@ def _home(config: GuestConfig) -> Iterator[Check]:
         yield warn("home", f"{text}: not on the durable disk, so it is not used: {home} is")
     if not outside:
         yield ok("home", f"of the harness: {home}")
-
-
-def _servers(config: GuestConfig) -> Iterator[Check]:
-    for server in config.servers:
-        yield ok("server", f"{server.name}: {server.url} is loopback, unit {server.unit}")
 
 
 def _harness(config: GuestConfig, now: Now) -> Iterator[Check]:

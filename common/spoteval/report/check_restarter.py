@@ -4,13 +4,17 @@ from collections.abc import Iterator
 
 from spoteval.clock import Now, stamp
 from spoteval.config.restarter import InstanceSettings, RestarterConfig
+from spoteval.control.dropins import restarter_credentials, restarter_dropins
 from spoteval.control.holds import look
+from spoteval.control.setting_up import present
 from spoteval.paths import HostPaths, InstancePaths
 from spoteval.provider.contract import Price, Provider
 from spoteval.provider.open import open_provider
 from spoteval.report.agents import is_running
 from spoteval.report.check import Check, fail, ok, warn
-from spoteval.report.check_store import put_check
+from spoteval.report.check_clock import clock_check
+from spoteval.report.check_store import folder_check, put_check, read_check
+from spoteval.report.check_units import dropin_check, is_this_host
 from spoteval.shape import ShapeError, Unreadable
 from spoteval.store.contract import Store, StoreError
 
@@ -30,9 +34,16 @@ def restarter_checks(
         if store is not None:
             yield put_check(store, instance.name)
             yield _listing(store, instance.name)
+            yield read_check(store, instance.name)
         yield _holds(paths, instance.name)
+    if store is not None:
+        yield from folder_check(store)
     if config.shared_store is None and store is None:
         yield warn("store", 'none, as [host] holds is ["local"]: no fact of a guest is seen')
+    yield clock_check(now)
+    if is_this_host(paths):
+        there = present(restarter_credentials(config), paths.credentials)
+        yield from dropin_check(restarter_dropins(config, paths.credentials, there), "restarter")
     if not is_running(paths.state / "restarter.lock"):
         yield warn("agent", "restarter does not run (systemctl enable --now spoteval-restarter)")
 

@@ -1,6 +1,9 @@
 """The checks of the store: may this key put, is a put create-only, and is it refused what it must be refused."""
 
+import os
+import pwd
 from collections.abc import Iterator
+from pathlib import Path
 
 from spoteval.files import encoded
 from spoteval.publication.keys import fact_key, instance_prefix, release_key
@@ -16,7 +19,7 @@ def put_check(store: Store, instance: str) -> Check:
 
     What is there already stays: trying again changes nothing.
     """
-    key = fact_key(instance, 0, _ID, _ID)
+    key = _key(instance)
     works = f"{store.url}: put below instances/{instance}/ works"
     try:
         store.put(key, encoded({}))
@@ -37,10 +40,38 @@ def guest_rights(store: Store, instance: str) -> Iterator[Check]:
         return
     if (why := _may_release(store, instance)) is not None:
         yield why
-    elif _may_list(store, instance):
-        yield warn("store", f"this key may list: a guest needs put alone ({_PAGE})")
+        return
+    more = [word for word, may in (("list", _may_list), ("get", _may_get)) if may(store, instance)]
+    if more:
+        yield warn("store", f"this key may {' and '.join(more)}: a guest needs put alone ({_PAGE})")
     else:
-        yield ok("store", "this key may neither list nor release")
+        yield ok("store", "this key may neither list, get nor release")
+
+
+def read_check(store: Store, instance: str) -> Check:
+    """A restarter host must read what it put itself."""
+    try:
+        store.get(_key(instance))
+    except StoreError as error:
+        return fail("store", str(error))
+    return ok("store", f"get below instances/{instance}/ works")
+
+
+def folder_check(store: Store, agents: str = "spoteval") -> Iterator[Check]:
+    """A store that is a directory belongs to the agents, where root looks at it: they are the ones who write there."""
+    if os.geteuid() != 0 or not store.url.startswith("file://"):
+        return
+    folder = Path(store.url.removeprefix("file://"))
+    try:
+        user, found = pwd.getpwnam(agents), folder.stat()
+    except (
+        KeyError,
+        OSError,
+    ):  # no such user: a local node; no such directory: the put has said so
+        return
+    if found.st_uid != user.pw_uid and not found.st_mode & 0o002:
+        text = f"{folder} belongs to uid {found.st_uid}, the agents are {agents}"
+        yield fail("store", f"{text} (chown -R {agents}: {folder})")
 
 
 def _may_release(store: Store, instance: str) -> Check | None:
@@ -52,6 +83,18 @@ def _may_release(store: Store, instance: str) -> Check | None:
     except StoreError as error:
         return fail("store", str(error))
     return fail("store", f"this key may put releases, hence lift holds: take that away ({_PAGE})")
+
+
+def _may_get(store: Store, instance: str) -> bool:
+    try:
+        store.get(_key(instance))
+    except StoreError:
+        return False
+    return True
+
+
+def _key(instance: str) -> str:
+    return fact_key(instance, 0, _ID, _ID)
 
 
 def _may_list(store: Store, instance: str) -> bool:
