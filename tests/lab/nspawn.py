@@ -118,7 +118,7 @@ class Nspawn:
             raise Broken(f"{self.name} is off: {line[:80]}")
         words = ["nsenter", "-t", str(leader), "-m", "-u", "-i", "-p", "-n", "-r", "-w"]
         environment = [f"{name}={value}" for name, value in SHELL.items()]
-        done = tried([*words, "env", "-i", *environment, "/bin/bash", "-c", line], limit_s)
+        done = tried([*words, "env", "-i", *environment, "/bin/bash", "-c", f"cd; {line}"], limit_s)
         return Said(done.returncode, done.stdout, done.stderr)
 
     def must(self, line: str, limit_s: float = 120.0) -> str:

@@ -20,6 +20,8 @@ ExecStart=python3 -m spoteval.local.model_server --port {port} --model {model} \
 [Install]
 WantedBy=multi-user.target
 """
+# What the evaluation does before it begins, where there is something of the kind.
+_BEFORE = "[ ! -e ./before ] || sh ./before\n"
 # A harness that the polite signals do not end: what a person's own sandbox may do.
 _TRAPS = {"INT": "", "TERM": "trap '' INT\n", "KILL": "trap '' INT TERM\n"}
 _GUEST = """\
@@ -36,6 +38,9 @@ kind = "command"
 notice_window = "{window_s:g}s"
 [store]
 {store}
+"""
+# What a person adds below, whoever wrote what stands above.
+_OWN = """\
 [publication]
 every = "2s"
 [[server]]
@@ -78,6 +83,8 @@ role = "restarter"
 provider = "local"
 id = "gpu-1"
 cloud = "/srv/cloud"
+"""
+_POLL = """\
 [poll]
 every = "{every}"
 in_motion = "1s"
@@ -104,21 +111,25 @@ class Plan:
 
 def guest_file(plan: Plan, store: str, uuid: str, port: int) -> str:
     """/etc/spoteval/config.toml of the guest. `store`: the lines of its table [store]."""
-    return _GUEST.format(
-        store=store,
-        uuid=uuid,
-        port=port,
-        model=MODEL,
-        window_s=plan.window_s,
-        episodes=plan.episodes,
-        turns=plan.turns,
-        idle=plan.idle,
+    head = _GUEST.format(store=store, uuid=uuid, window_s=plan.window_s)
+    return head + guest_own(plan, port)
+
+
+def guest_own(plan: Plan, port: int) -> str:
+    """What only a person knows: server, run, and shorter times than the defaults."""
+    return _OWN.format(
+        port=port, model=MODEL, episodes=plan.episodes, turns=plan.turns, idle=plan.idle
     )
 
 
 def restarter_file(plan: Plan, store: str) -> str:
     """/etc/spoteval/config.toml of the restarter host."""
-    return _RESTARTER.format(store=store, every=plan.every, grace=plan.grace)
+    return _RESTARTER.format(store=store) + restarter_own(plan)
+
+
+def restarter_own(plan: Plan) -> str:
+    """Shorter times than the defaults."""
+    return _POLL.format(every=plan.every, grace=plan.grace)
 
 
 def bring(root: Path, durable: Path, plan: Plan, port: int) -> None:
@@ -130,7 +141,9 @@ def bring(root: Path, durable: Path, plan: Plan, port: int) -> None:
     evals.mkdir()
     shutil.copy(ROOT / "common" / "spoteval" / "local" / "demo_task.py", evals / "task.py")
     harness = evals / "inspect"
-    harness.write_text(f'#!/bin/sh\n{_TRAPS[plan.ignores]}exec {HARNESS}/bin/inspect "$@"\n')
+    harness.write_text(
+        f'#!/bin/sh\n{_BEFORE}{_TRAPS[plan.ignores]}exec {HARNESS}/bin/inspect "$@"\n'
+    )
     harness.chmod(0o755)
     text = _SERVER.format(port=port, model=MODEL, delay=plan.delay_s)
     (root / "etc" / "systemd" / "system" / "policy.service").write_text(text)

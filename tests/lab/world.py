@@ -18,17 +18,6 @@ STORE = 'url = "file:///srv/evals"\n'
 AGENTS = ("shutdown-hook", "publication-follower", "boot-resume", "idle-guard", "end-handler")
 UNITS = tuple(f"spoteval-{agent}.service" for agent in AGENTS)
 RUN = "lab-1"
-# What a real machine has and nspawn takes away: a boot id that is the same inside a unit's sandbox and outside.
-_BOOT_ID = """\
-[Unit]
-DefaultDependencies=no
-Before=sysinit.target systemd-journald.service
-[Service]
-Type=oneshot
-ExecStart=umount /proc/sys/kernel/random/boot_id
-[Install]
-WantedBy=sysinit.target
-"""
 _TMPFILES = "d /dev/disk/by-uuid 0755\nL /dev/disk/by-uuid/{uuid} - - - - ../../{device}\n"
 
 
@@ -124,10 +113,6 @@ def _machine(
     (machine.root / "var" / "log" / "journal").mkdir(parents=True, exist_ok=True)
     write(machine, "/etc/hostname", f"{name}\n")
     write(machine, "/etc/hosts", f"127.0.0.1 localhost {name}\n")
-    write(machine, "/etc/systemd/system/boot-id.service", _BOOT_ID)
-    wants = machine.root / "etc" / "systemd" / "system" / "sysinit.target.wants"
-    wants.mkdir(exist_ok=True)
-    (wants / "boot-id.service").symlink_to("../boot-id.service")
     return machine
 
 

@@ -1,0 +1,138 @@
+"""What a process under evaluation may not do, tried from inside: it has a shell in the run's unit."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from lab.nspawn import until
+from lab.person import Plan
+from lab.records import last
+from lab.world import AGENTS, RUN, Kit, World, begin, set_up, world
+from show.lines import Line, judged
+
+SPOTEVAL = "/mnt/durable/spoteval"
+RUN_FOLDER = f"{SPOTEVAL}/runs/{RUN}"
+CREDENTIALS = "/etc/spoteval/credentials"
+Attempts = dict[str, list[str]]
+
+READ: Attempts = {
+    "read a credential": [
+        f"cat {CREDENTIALS}/model-key",
+        f"ls {CREDENTIALS}",
+        *(f"cat /run/credentials/spoteval-{agent}.service/*" for agent in AGENTS),
+        *(f"cat /proc/$(pidof_agent {agent})/environ" for agent in AGENTS),
+        "cat /root/model-key",
+    ],
+}
+HOLDS: Attempts = {
+    "touch or lift a hold": [
+        *(f"touch {SPOTEVAL}/holds/{name}" for name in ("guest", "keep-alive", "kill-switch")),
+        f"rm -f {SPOTEVAL}/holds/kept",
+        f"mv {SPOTEVAL}/holds {SPOTEVAL}/away",
+        "touch /srv/evals/instances/gpu-1/releases/x.json",
+        "mkdir -p /srv/evals/instances/gpu-2/holds",
+    ],
+}
+RECORDS: Attempts = {
+    "change a record": [
+        *(
+            f"echo x >> {RUN_FOLDER}/{name}"
+            for name in ("run.json", "events.jsonl", "finished.jsonl")
+        ),
+        *(f"touch {RUN_FOLDER}/{name}" for name in ("settlement.jsonl", "end.json", "finish.json")),
+        f"rm -f {RUN_FOLDER}/run.json",
+        f"mv {RUN_FOLDER} {SPOTEVAL}/runs/other",
+        f"mkdir {RUN_FOLDER}/interruptions/x",
+        f"echo x > {SPOTEVAL}/active",
+        *(f"touch {SPOTEVAL}/{name}/x" for name in ("enders", "requests", "publication", "busy")),
+        "echo x >> /mnt/durable/.spoteval-disk.json",
+        "echo x >> /etc/spoteval/config.toml",
+    ],
+}
+AGENTS_TRIED: Attempts = {
+    "signal or stop an agent, or the machine": [
+        *(f"kill -0 $(pidof_agent {agent})" for agent in AGENTS),
+        *(f"kill -TERM $(pidof_agent {agent})" for agent in AGENTS),
+        *(f"systemctl stop spoteval-{agent}" for agent in AGENTS),
+        *(
+            f"touch /run/spoteval/{name}"
+            for name in ("poweroff", "start-run", "draining", "session")
+        ),
+        "touch /run/spoteval/remove-containers",
+        "systemctl start spoteval-poweroff.service",
+        "systemctl --no-block poweroff",
+        "sudo -n true",
+    ],
+}
+EVERY: Attempts = READ | HOLDS | RECORDS | AGENTS_TRIED
+# What must work, or the attempts show nothing.
+CONTROL = (
+    "id -un | grep -x eval",
+    "grep -q spoteval-run.service /proc/self/cgroup",
+    "touch /mnt/durable/evals/own",
+    f"touch {RUN_FOLDER}/work/own",
+    *(f"test -d /proc/$(pidof_agent {agent})" for agent in AGENTS),
+)
+_HEAD = """\
+pidof_agent() { pgrep -f -o "spoteval-$1\\$" || pgrep -f -o "spoteval-$1 " || echo 999999999; }
+try() { if eval "$2" >/dev/null 2>&1; then echo "did	$1	$2"; else echo "denied	$1	$2"; fi; }
+"""
+
+
+def lines(place: Path, kit: Kit) -> Iterator[Line]:
+    """One run whose evaluation tries all of it before it begins."""
+    plan = Plan(window_s=30, episodes=3, turns=1, delay_s=0.1)
+    with world(place, kit, plan) as lab:
+        tried = lab.disk.point / "evals" / "tried"
+        (lab.disk.point / "evals" / "before").write_text(script())
+        set_up(lab)
+        lab.guest.must(f"touch {SPOTEVAL}/holds/kept && chown spoteval: {SPOTEVAL}/holds/kept")
+        before = _pids(lab)
+        begin(lab)
+        until(lambda: _whole(tried), 120.0, "the attempts", lambda: last(lab.guest))
+        found = results(tried.read_text())
+        yield _controls(found)
+        for what, commands in EVERY.items():
+            yield verdict(what, commands, found)
+        same = _pids(lab) == before and lab.cloud.state == "RUNNING"
+        figure = f"{len(before)} agents as before" if same else f"{before} became {_pids(lab)}"
+        yield judged(same, "inside: nobody was disturbed", figure)
+
+
+def script() -> str:
+    """What the evaluation runs first."""
+    words = [f"try control {_quoted(line)}" for line in CONTROL]
+    words += [f"try attempt {_quoted(line)}" for lines in EVERY.values() for line in lines]
+    return "\n".join([_HEAD, "{", *words, "echo whole; } > ./tried", ""])
+
+
+def results(text: str) -> Mapping[str, str]:
+    """`did` or `denied` by what was tried."""
+    rows = (line.split("\t") for line in text.splitlines())
+    return {row[2]: row[0] for row in rows if len(row) == 3}
+
+
+def verdict(what: str, commands: Sequence[str], found: Mapping[str, str]) -> Line:
+    """ok when each of them was tried and denied."""
+    did = [line for line in commands if found.get(line) != "denied"]
+    figure = f"{len(commands) - len(did)} of {len(commands)} attempts denied"
+    return judged(not did, f"inside: cannot {what}", "; ".join([figure, *did]))
+
+
+def _controls(found: Mapping[str, str]) -> Line:
+    worked = [line for line in CONTROL if found.get(line) == "did"]
+    figure = f"{len(worked)} of {len(CONTROL)} things that it may do"
+    return judged(len(worked) == len(CONTROL), "inside: the attempts are those of the run", figure)
+
+
+def _whole(path: Path) -> bool:
+    return path.exists() and path.read_text().endswith("whole\n")
+
+
+def _pids(lab: World) -> Mapping[str, str]:
+    show = "systemctl show -p MainPID --value spoteval-"
+    return {agent: lab.guest.must(f"{show}{agent}").strip() for agent in AGENTS}
+
+
+def _quoted(line: str) -> str:
+    assert "'" not in line
+    return f"'{line}'"
