@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from lab import package, tools, windows
+from lab import first_hour, holds_obeyed, inside, package, tools, upgrade, windows
 from lab.shell import Skipped
 from lab.world import Kit
 from show.complaint_lines import complaints
@@ -32,7 +32,11 @@ def shows(stage: Stage) -> list[Show]:
     return [
         Show("complaints", lambda: complaints(stage, COMPLAINTS)),
         Show("units", lambda: units(stage)),
+        Show("first hour", lambda: lab.shows("first hour", first_hour.lines)),
         Show("windows", lambda: lab.shows("windows", windows.lines if stage.full else short)),
+        Show("upgrade", lambda: lab.shows("upgrade", upgrade.lines)),
+        Show("holds", lambda: lab.shows("holds", holds_obeyed.lines)),
+        Show("inside", lambda: lab.shows("inside", inside.lines)),
     ]
 
 
