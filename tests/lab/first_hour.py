@@ -1,8 +1,9 @@
 """A person's first hour: two clean machines, the lines of the documents, a real run through power buttons, its end."""
 
 import re
+import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from lab.nspawn import Nspawn, until
 from lab.person import Plan, guest_own, restarter_own
 from lab.records import complete, counted, finished, last, now, paths, witness
 from lab.records import lines as journal_lines
+from lab.root import ROOT, wheels
 from lab.weather import Seeded
 from lab.world import RUN, Kit, World, world, write
 from s3_server import BUCKET, PREFIX, REGION, Service, moto, seaweed
@@ -21,6 +23,8 @@ LIVES, SEED = 3, 7
 STORE = f"s3://{BUCKET}/{PREFIX}"
 HOLD = "/var/lib/spoteval/holds/gpu-1"
 HELD_S = 12.0
+_OWN = ("--instance", "policy.service")
+"""Where the reader's own words begin."""
 ENABLE = (
     "sudo systemctl enable --now spoteval-shutdown-hook spoteval-publication-follower "
     "spoteval-boot-resume spoteval-idle-guard spoteval-end-handler"
@@ -33,6 +37,7 @@ class Hour:
 
     lab: World
     service: Service
+    pipx: bool = False
     typed: list[str] = field(default_factory=list)
 
     def types(self, host: Nspawn, line: str, limit_s: float = 300.0) -> str:
@@ -46,19 +51,20 @@ class Hour:
         return f"--store {STORE} --endpoint-url {self.service.endpoint} --region {REGION}"
 
 
-def lines(place: Path, kit: Kit, seed: int = SEED) -> Iterator[Line]:
+def lines(place: Path, kit: Kit, seed: int = SEED, *, pipx: bool = False) -> Iterator[Line]:
     """From two clean machines to one that is off, with the results pulled and verified."""
     place.mkdir(parents=True)
     plan = Plan(window_s=60, episodes=30, turns=4, delay_s=0.4)
     sky = Seeded(lives=LIVES)
     clean = world(place / "w", kit, plan, sky, seed, installed=False)
     with _service(place) as service, clean as lab:
-        hour = Hour(lab, service)
+        hour = Hour(lab, service, pipx=pipx)
         yield _restarter(hour)
         yield _guest(hour)
         yield from _runs(hour)
         yield from _ends(hour)
         yield _pulled(hour)
+        yield documented(hour.typed)
 
 
 def _service(place: Path) -> AbstractContextManager[Service]:
@@ -71,7 +77,7 @@ def _restarter(hour: Hour) -> Line:
     """docs/install.md and docs/setup-restarter.md."""
     host, lab = hour.lab.restarter, hour.lab
     _keys(host, hour.service, "control", "reader")
-    _install(hour, host)
+    _install(hour, host, "restarter")
     control = "/etc/spoteval/credentials/control"
     hour.types(host, f"sudo install -D -m 600 control.ini {control}")
     named = "--instance gpu-1 --provider local --id gpu-1 --set cloud=/srv/cloud"
@@ -96,7 +102,7 @@ def _guest(hour: Hour) -> Line:
     host, lab = hour.lab.guest, hour.lab
     _keys(host, hour.service, "publisher")
     host.must("useradd --create-home eval && chown -R eval: /mnt/durable/evals")
-    _install(hour, host)
+    _install(hour, host, "guest")
     folder = "/etc/spoteval/credentials"
     hour.types(host, f"sudo install -D -m 600 publisher.ini {folder}/publisher")
     hour.types(host, f"sudo install -D -m 600 model-key {folder}/model-key")
@@ -114,10 +120,17 @@ def _guest(hour: Hour) -> Line:
     return judged("ok" in words, "first hour: guest", f"set up; {figure}")
 
 
-def _install(hour: Hour, host: Nspawn) -> None:
-    """The package lies in the home directory, and apt asks before it brings the rest."""
-    host.must(f"cp /srv/deb/{hour.lab.kit.deb.name} /root/")
-    hour.types(host, "yes | sudo apt install ./spoteval_*_all.deb", 900)
+def _install(hour: Hour, host: Nspawn, role: str) -> None:
+    """The package lies in the home directory, and apt asks before it brings the rest; or there is a checkout."""
+    if hour.pipx:
+        checkout = host.root / "root" / "spoteval"
+        shutil.copytree(ROOT, checkout, ignore=shutil.ignore_patterns(".*", "__pycache__", "tests"))
+        shutil.copytree(wheels(), host.root / "srv" / "wheels")
+        write(host, "/etc/pip.conf", "[global]\nno-index = true\nfind-links = /srv/wheels\n")
+        hour.types(host, f"cd spoteval && sudo ./install.sh {role} --pipx", 900)
+    else:
+        host.must(f"cp /srv/deb/{hour.lab.kit.deb.name} /root/")
+        hour.types(host, "yes | sudo apt install ./spoteval_*_all.deb", 900)
     enabled = host.must(
         "systemctl list-unit-files --state=enabled --no-legend 'spoteval-*' | wc -l"
     )
@@ -201,6 +214,23 @@ def _pulled(hour: Hour) -> Line:
     count = re.search(r"(\d+) episodes?", text)
     good = "every byte" in text or count is not None
     return judged(good, "first hour: pulled and verified", text[-160:])
+
+
+def documented(typed: Sequence[str]) -> Line:
+    """Every line stands in the documents, with the reader's own values in the place of these."""
+    texts = [path.read_text() for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))]
+    text = " ".join(" ".join(texts).replace("\\\n", " ").split())
+    lacking = sorted({said for line in typed for said in _said(line) if said not in text})
+    figure = f"{len(typed)} lines" + "".join(f"; not there: {line}" for line in lacking)
+    return judged(not lacking, "first hour: only lines of README and docs", figure)
+
+
+def _said(line: str) -> Iterator[str]:
+    """The commands of a line, without what is the reader's own: exports, flags with values, the run's name."""
+    for part in line.split("&&"):
+        words = part.split(";")[-1].removeprefix("yes | ").split()
+        own = (n for n, word in enumerate(words) if word in (RUN, f"./{RUN}") or word in _OWN)
+        yield " ".join(words[: next(own, len(words))]).removeprefix("sudo ")
 
 
 def _exported(words: Mapping[str, str]) -> str:

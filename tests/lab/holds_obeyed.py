@@ -37,7 +37,7 @@ def lines(place: Path, kit: Kit) -> Iterator[Line]:
 def _keep_alive(lab: World) -> Iterator[Line]:
     """Setup has touched it; without it the machine would have gone off."""
     unit, at = "spoteval-idle-guard.service", now()
-    seen = _shown(lab.guest, unit, "keep_alive=setup", at, 60.0)
+    seen = _shown(lab.guest, unit, 'keep_alive="setup', at, 60.0)
     lab.guest.must("sleep 20")
     up = lab.guest.leader is not None and lab.cloud.state == "RUNNING"
     figure = f"shown after {seen}; on after 20 s without use, idle after 8 s" if up else "off"

@@ -91,6 +91,7 @@ def lines(place: Path, kit: Kit) -> Iterator[Line]:
         until(lambda: _whole(tried), 120.0, "the attempts", lambda: last(lab.guest))
         found = results(tried.read_text())
         yield _controls(found)
+        yield _worth_trying(lab)
         for what, commands in EVERY.items():
             yield verdict(what, commands, found)
         same = _pids(lab) == before and lab.cloud.state == "RUNNING"
@@ -116,6 +117,14 @@ def verdict(what: str, commands: Sequence[str], found: Mapping[str, str]) -> Lin
     did = [line for line in commands if found.get(line) != "denied"]
     figure = f"{len(commands) - len(did)} of {len(commands)} attempts denied"
     return judged(not did, f"inside: cannot {what}", "; ".join([figure, *did]))
+
+
+def _worth_trying(lab: World) -> Line:
+    """What is denied is there: root reads it."""
+    read = [line for lines in READ.values() for line in lines]
+    can = [line for line in read if lab.guest.type(f"{_HEAD}\n{line}").code == 0]
+    figure = f"root can read {len(can)} of {len(read)}"
+    return judged(len(can) > len(read) // 2, "inside: what is denied is there", figure)
 
 
 def _controls(found: Mapping[str, str]) -> Line:

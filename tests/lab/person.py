@@ -70,6 +70,10 @@ LOCAL_API_KEY = "model-key"
 [idle]
 after = "{idle}"
 gpu = false
+every = "1s"
+# The counters of these machines are those of the host they share, with all that its other tenants do.
+cpu_above = "100%"
+io_above = "100GB/s"
 [end]
 on_complete = "power-off"
 publish_within = "2min"

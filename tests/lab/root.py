@@ -3,6 +3,7 @@
 import re
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 
 from lab.cache import home, key, made
@@ -52,6 +53,12 @@ def with_product(deb: Path, place: Path) -> Path:
         call(["chroot", str(root), *install], MAKE_S, APT)
         (root / "root" / deb.name).unlink()
     return place / "upper"
+
+
+def wheels() -> Path:
+    """What pipx would fetch, from whatever index this machine's pip has: a machine of the lab has none."""
+    text = (ROOT / "pyproject.toml").read_text()
+    return made(f"wheels-{key('1', text)}", _wheels)
 
 
 def archives() -> Path:
@@ -105,6 +112,15 @@ def _with_dependencies(place: Path) -> None:
         install = ["apt-get", "install", "-y", "-q", "--no-install-recommends", *dependencies()]
         call(["chroot", str(root), *install], MAKE_S, APT)
         call(["chroot", str(root), "apt-get", "clean"], MAKE_S, APT)
+
+
+def _wheels(place: Path) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    needed = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
+    needed += project["project"]["optional-dependencies"]["inspect"]
+    download = [sys.executable, "-m", "pip", "download", "-q", "-d", str(place)]
+    # sdnotify has no wheel; what pipx keeps for itself are the last three.
+    call([*download, "--prefer-binary", *needed, "pip", "setuptools", "wheel"], PIP_S)
 
 
 def _with_harness(place: Path) -> None:

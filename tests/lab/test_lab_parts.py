@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from lab import cache, root
+from lab.first_hour import documented
+from lab.inside import EVERY, results, script, verdict
 from lab.person import Plan, guest_file, restarter_file
 from lab.records import Entry
 from lab.weather import Commanded, Seeded
@@ -173,3 +175,32 @@ def test_the_order_is_that_of_the_journal() -> None:
     assert ordered(0.1, 2.0, 3.2, 3.1, 3.3) == "short"
     assert ordered(0.1, 2.0, 3.0, 3.1, 3.05) == "short"
     assert ordered(0.1, None, 3.0, 3.1, 3.2) == "short"
+
+
+def test_what_was_not_tried_is_not_denied() -> None:
+    """One that worked is named; so is one of which nothing is known."""
+    text = "denied\tattempt\tcat a\ndid\tattempt\tcat b\nwhole\n"
+    found = results(text)
+    assert verdict("read", ["cat a"], found).word == "ok"
+    line = verdict("read", ["cat a", "cat b", "cat c"], found)
+    assert (line.word, line.figure) == ("short", "1 of 3 attempts denied; cat b; cat c")
+
+
+def test_every_attempt_is_in_the_script() -> None:
+    """As a line of the shell that tells what became of it."""
+    text = script()
+    assert all(f"try attempt '{line}'" in text for lines in EVERY.values() for line in lines)
+    assert text.rstrip().endswith("> ./tried")
+
+
+def test_a_line_that_no_document_has_is_named() -> None:
+    """The reader's own values do not count, all else does."""
+    good = [
+        "sudo spoteval setup guest --adopt --write-fstab --instance gpu-1",
+        "sudo spoteval check",
+    ]
+    assert documented(good).word == "ok"
+    line = documented(
+        [*good, "export A=b; spoteval pull lab-1 ./lab-1 && spoteval conjure ./lab-1"]
+    )
+    assert (line.word, line.figure) == ("short", "3 lines; not there: spoteval conjure")
