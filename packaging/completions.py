@@ -26,8 +26,8 @@ def main(directory: Path) -> None:
 
 
 def static(source: str) -> str:
-    """The text without click's question for bash's version, which a package has answered."""
-    return source.strip() + "\n"
+    """The text of one file. Fish: click splits at each comma, and would cut what is said of a verb at its first."""
+    return source.strip().replace('split "," ', 'split --max 1 "," ') + "\n"
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ Needs click-man and scdoc, both of Debian. Verbs come from the command itself, t
 description that reads it, and what is written by hand lies in packaging/man/.
 """
 
+import inspect
 import re
 import subprocess
 import sys
@@ -68,7 +69,7 @@ def verb_page(context: click.Context, below: list[tuple[str, str]]) -> ManPage:
     page = ManPage(context.command_path)
     page.version = __version__
     page.short_help = context.command.get_short_help_str(limit=90).rstrip(".")
-    page.description = context.command.help or ""
+    page.description = inspect.cleandoc(context.command.help or "")
     page.synopsis = " ".join(context.command.collect_usage_pieces(context))
     records = (option.get_help_record(context) for option in context.command.params)
     page.options = [record for record in records if record is not None]

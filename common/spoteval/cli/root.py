@@ -30,10 +30,11 @@ class Verbs(click.Group):
         if verb is None:
             return None
         if not verb.target:
-            return Verbs(words, help=verb.help)
+            return Verbs(words, help=verb.help, hidden=verb.block is None)
         module, _, attribute = verb.target.partition(":")
         command = getattr(importlib.import_module(module), attribute)
         assert isinstance(command, click.Command)
+        command.hidden = verb.block is None  # what only our own processes call is not completed
         return command
 
     def resolve_command(
