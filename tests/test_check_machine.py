@@ -166,6 +166,9 @@ def test_an_agent_that_is_not_enabled_is_named() -> None:
     assert line.text == (
         "not at the next boot: shutdown-hook (systemctl enable spoteval-shutdown-hook)"
     )
+    off = manager({HOOK: {"UnitFileState": "disabled"}})
+    quiet = replace(WANTED, running=frozenset(["boot-resume"]))  # the line of the agent says it
+    assert [one for one in guest_units(quiet, off) if one.verdict != "ok"] == []
 
 
 def test_unknown_is_not_false() -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from cli_hosts import typed
+
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = (
     *(
@@ -169,10 +171,22 @@ def test_an_upgrade_restarts_what_runs_and_is_taken_for_no_shutdown(tmp_path: Pa
     assert not [line for line in here.called if "enable" in line or " start " in line]
 
 
+@pytest.mark.parametrize("role", ["guest", "restarter"])
+def test_complaint_51_nothing_is_installed_for_one_user(tmp_path: Path, role: str) -> None:
+    """Services of a user are killed within seconds of the last logout: neither installer nor setup takes them."""
+    here = machine(tmp_path)
+    code, _, err = here.install(role, "--user")
+    assert (code, here.called) == (3, [])
+    assert "the agents are system services: a user's own are killed" in err
+    done = typed(("setup", role, "--user"), {"SPOTEVAL_CONFIG": str(tmp_path / "config.toml")})
+    assert done.code == 3
+    assert "the agents are system services: a user's own are killed" in done.err
+    assert not (tmp_path / "config.toml").exists()
+
+
 @pytest.mark.parametrize(
     ("absent", "words", "code", "line"),
     [
-        ((), ["guest", "--user"], 3, "the agents are system services"),
         ((), ["guest", "--dep"], 2, 'guest "--dep": unknown; allowed are --deb FILE and --pipx'),
         ((), ["guest", "--deb", "/no.deb"], 2, '--deb "/no.deb": no such file'),
         ((), ["gest"], 2, '"gest": unknown; allowed are demo, test, guest and restarter'),

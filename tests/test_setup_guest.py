@@ -134,7 +134,9 @@ said lacks setup; said mends setup --write-fstab; cat "$base/etc/fstab"
         ),
     ],
 )
-def test_what_is_never_adopted(tmp_path: Path, stage: str, why: str) -> None:
+def test_complaint_52_what_is_no_disk_of_ours_is_never_adopted(
+    tmp_path: Path, stage: str, why: str
+) -> None:
     """Absent, read-only, another UUID, another's, unreadable: one line, and nothing is written."""
     (tmp_path / "config.toml").write_text(
         f'[host]\nrole = "guest"\ninstance = "gpu-1"\n[disk]\npath = "{tmp_path}/mnt"\n'

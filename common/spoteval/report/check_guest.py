@@ -55,7 +55,8 @@ def guest_checks(
         yield from metadata_check()
     yield clock_check(now)
     if is_this_host(paths):
-        yield from guest_units(Wanted(config.notice_window_s, config.disk.path))
+        running = frozenset(agent for agent in AGENTS if is_running(paths.run / f"{agent}.lock"))
+        yield from guest_units(Wanted(config.notice_window_s, config.disk.path, running))
         there = present(credential_names(config), paths.credentials)
         yield from dropin_check(dropins(config, paths.credentials, there), "guest")
     else:

@@ -30,10 +30,11 @@ Units = Mapping[str, Properties]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What this host needs of its units: the notice window in seconds, and where the durable disk is mounted."""
+    """What this host needs of its units: the notice window in seconds, where the durable disk is mounted, who runs."""
 
     window_s: float
     mount: Path
+    running: frozenset[str] = frozenset(AGENTS)
 
 
 def is_this_host(paths: HostPaths, booted: Path = _BOOTED) -> bool:
@@ -58,7 +59,7 @@ def guest_units(wanted: Wanted, run: Run = process.run) -> Iterator[Check]:
     yield hook_check(found, wanted.window_s)
     yield from poweroff_checks(found)
     yield order_check(found, wanted.mount)
-    yield from enabled_checks(found)
+    yield from enabled_checks(found, wanted.running)
 
 
 def hook_check(units: Units, window_s: float) -> Check:
@@ -115,12 +116,13 @@ def order_check(units: Units, mount: Path) -> Check:
     return ok("order", "shutdown-hook stops before the run, the follower, D-Bus, network and disk")
 
 
-def enabled_checks(units: Units) -> Iterator[Check]:
+def enabled_checks(units: Units, running: frozenset[str]) -> Iterator[Check]:
     """An agent that runs today and is not enabled is absent after the next preemption."""
     off = [
         agent
         for agent in AGENTS
-        if not units[f"spoteval-{agent}.service"].get("UnitFileState", "").startswith("enabled")
+        if agent in running
+        and not units[f"spoteval-{agent}.service"].get("UnitFileState", "").startswith("enabled")
     ]
     if off:
         names = " ".join(f"spoteval-{agent}" for agent in off)
