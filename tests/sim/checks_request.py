@@ -39,13 +39,13 @@ class AtRequest:
     def stop(self, host: VirtualHost) -> None:
         """A stop request goes out."""
         truth = self.truth
-        last = truth.stops.get(host.name)
+        last = truth.stops_of_life.get(host.name)
         if last is not None and host.confused_s < last.at_s:
             wait_s = stop_every_s(last.count)
             if truth.now_s - last.at_s < wait_s - 1.0:
                 raise Violated("I6", f"two stop requests within {wait_s:.0f} s")
         count = last.count + 1 if last is not None else 1
-        truth.stops[host.name] = StopAsked(truth.now_s, count)
+        truth.stops[host.name] = StopAsked(truth.now_s, count, truth.cloud.boot)
         truth.own_stops[truth.cloud.boot, host.name] = truth.now_s
         if truth.people.held:
             self.releases_at_stop = truth.people.releases

@@ -181,7 +181,7 @@ class AfterStep:
         reasons = self._unwanted(step) if self.truth.cloud.state == "RUNNING" else {}
         for reason in self.stop_due.keys() - reasons.keys():
             del self.stop_due[reason]
-        asked = max(self.truth.stops.values(), key=lambda stop: stop.at_s, default=None)
+        asked = max(self.truth.stops_of_life.values(), key=lambda stop: stop.at_s, default=None)
         for reason, limit_s in reasons.items():
             due = self.stop_due.setdefault(reason, Patience())
             if not due.running:

@@ -37,10 +37,11 @@ class Asked:
 
 @dataclass
 class StopAsked:
-    """The last stop request of one host while the instance was on, and which one it was."""
+    """The last stop request of one host in a life, by the number of its boot, and which one it was."""
 
     at_s: float
     count: int
+    boot: int
 
 
 @dataclass
@@ -77,6 +78,11 @@ class Truth:
         """Identity of the owner on the shelf, None where nobody ever took the instance over."""
         owner = owner_in(self.people.owners)
         return owner.identity if owner is not None else None
+
+    @property
+    def stops_of_life(self) -> dict[str, StopAsked]:
+        """The last stop request of each host since the instance was off, or came up after all."""
+        return {name: stop for name, stop in self.stops.items() if stop.boot == self.cloud.boot}
 
     def serves(self, host: VirtualHost) -> bool:
         """Whether it is this host that must start the instance."""
