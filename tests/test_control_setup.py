@@ -113,6 +113,14 @@ def test_a_credential_that_is_absent_keeps_no_unit_from_starting(tmp_path: Path)
     assert "spoteval-idle-guard.service" not in found
 
 
+def test_the_run_stops_before_its_model_servers(tmp_path: Path) -> None:
+    """Else a shutdown makes each episode in flight an error of the server. No agent waits for a server at boot."""
+    config = guest(tmp_path, MORE).config
+    found = dropins(config, Path("/c"), [])
+    assert "[Unit]\nAfter=" in found[RUN]
+    assert {unit for unit, text in found.items() if "After=vllm.service\n" in text} == {RUN}
+
+
 def test_the_mount_is_named_as_units_are_named(tmp_path: Path) -> None:
     """With single backslashes: systemd keeps them as they are in lists of units."""
     config = guest(tmp_path).config

@@ -58,6 +58,12 @@ AGENTS_TRIED: Attempts = {
             for name in ("poweroff", "start-run", "draining", "session")
         ),
         "touch /run/spoteval/remove-containers",
+        *(f"flock -n /run/spoteval/{agent}.lock true" for agent in AGENTS),
+        *(f"systemctl kill spoteval-{agent}" for agent in AGENTS),
+        "systemctl set-property --runtime spoteval-shutdown-hook.service CPUQuota=1%",
+        "touch /run/systemd/system/spoteval-shutdown-hook.service",
+        "systemd-run --no-ask-password true",
+        "find /sys/fs/cgroup -name cgroup.procs -writable | grep .",
         "systemctl start spoteval-poweroff.service",
         "systemctl --no-block poweroff",
         "sudo -n true",

@@ -98,17 +98,28 @@ def _credentials_of(unit: str, config: GuestConfig) -> list[str]:
 
 
 def _text(config: GuestConfig, unit: str, names: list[str], credentials: Path) -> str:
-    mount = mount_unit(config.disk.path)
     user = config.run.user if unit == RUN and config.run is not None else ""
     service = [f"LoadCredential={name}:{credentials / name}" for name in names]
     if user:
         service.insert(0, f"User={user}")
     parts = []
-    if unit in _ON_DISK and mount != _DEFAULT_MOUNT:
-        parts.append(f"[Unit]\nAfter={mount}\n")
+    if after := list(_after(config, unit)):
+        parts.append("[Unit]\n" + "".join(f"After={other}\n" for other in after))
     if service:
         parts.append("[Service]\n" + "".join(f"{line}\n" for line in service))
     return "\n".join(parts)
+
+
+def _after(config: GuestConfig, unit: str) -> Iterator[str]:
+    """What must be there longer than the unit: the disk, and for the run its model servers, or their end is its end.
+
+    Not the agents after the servers: one whose start takes as long as its weights would keep them down for so long.
+    """
+    mount = mount_unit(config.disk.path)
+    if unit in _ON_DISK and mount != _DEFAULT_MOUNT:
+        yield mount
+    if unit == RUN:
+        yield from dict.fromkeys(server.unit for server in config.servers)
 
 
 def _escape(char: str) -> str:
