@@ -152,7 +152,7 @@ def test_the_examples_name_nearly_every_key(role: str, text: str) -> None:
                 *("shutdown.stop", "shutdown.salvage", "shutdown.final_pass"),
                 *("run.max_attempts", "idle.every", "idle.gpu"),
             ],
-            "restarter": ["host.holds", "instance.deadline", "instance.cancels"],
+            "restarter": ["host.holds", "instance.deadline", "instance.cancels", "tunnel.address"],
         }[role]
     )
 

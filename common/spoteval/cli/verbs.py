@@ -62,6 +62,7 @@ VERBS: dict[str, Verb] = {
     "hold show": Verb("spoteval.cli.hold_show:show", "Every hold, and what lifts it.", "run"),
     "stop": Verb("spoteval.cli.stop:stop", "Hold, stop, wait until it is off.", "run"),
     "start": Verb("spoteval.cli.start:start", "Start by hand, past the restarter.", "run"),
+    "tunnel": Verb("spoteval.cli.tunnel:tunnel", "A guest's model server, on loopback.", "run"),
     "restarter": Verb("", "Which restarter serves an instance.", "run"),
     "restarter adopt": Verb(
         "spoteval.cli.restarter:adopt", "This host serves it from now on.", "run"

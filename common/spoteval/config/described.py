@@ -10,6 +10,7 @@ from spoteval.config.monitor import AlertSettings, CostSettings, MonitorSettings
 from spoteval.config.run import RunSettings
 from spoteval.config.server import ServerSettings
 from spoteval.config.shared import HostFile, StoreSettings
+from spoteval.config.tunnel import TunnelSettings
 from spoteval.notice.open import NOTICES
 from spoteval.provider.open import PROVIDERS
 from spoteval.settings.keys import Key, keys_of
@@ -66,6 +67,7 @@ RESTARTER = (
     Section("costs", CostSettings),
     Section("monitor", MonitorSettings),
     Section("alerts", AlertSettings),
+    Section("tunnel", TunnelSettings, many="named"),
 )
 SECTIONS: Mapping[str, tuple[Section, ...]] = {"guest": GUEST, "restarter": RESTARTER}
 

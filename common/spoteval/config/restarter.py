@@ -10,6 +10,7 @@ from spoteval.config.monitor import AlertSettings, CostSettings, MonitorSettings
 from spoteval.config.sections import SectionReader
 from spoteval.config.shared import ConfigError, HostFile, StoreSettings
 from spoteval.config.tables import left_to_others
+from spoteval.config.tunnel import TunnelSettings, tunnels
 from spoteval.instance import instance_error
 from spoteval.provider.open import PROVIDERS
 from spoteval.settings.keys import key, keys_of, read, refuse_unknown, values_of
@@ -115,6 +116,7 @@ class RestarterConfig:
     costs: CostSettings
     monitor: MonitorSettings
     alerts: AlertSettings
+    tunnels: tuple[TunnelSettings, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
@@ -140,16 +142,19 @@ def restarter_of(file: HostFile, agent: str | None = None) -> RestarterConfig:
     lenient = left_to_others("restarter", agent, SHARED, OWN) if agent is not None else ()
     reader = SectionReader(file, strict, lenient)
     host = reader.must("host", lambda root: read(RestarterHost, root.table("host")))
+    instances = reader.must("instance", _instances)
+    names = [instance.name for instance in instances]
     config = RestarterConfig(
         path=file.path,
         holds=host.holds,
         shared_store=reader.must("store", lambda root: _store(root, host.holds)),
-        instances=reader.must("instance", _instances),
+        instances=instances,
         poll=reader.table("poll", PollSettings),
         grant=reader.table("grant", Grant),
         costs=reader.table("costs", CostSettings),
         monitor=reader.table("monitor", MonitorSettings),
         alerts=reader.table("alerts", AlertSettings),
+        tunnels=reader.part("tunnel", lambda root: tunnels(root, names), tuple),
         warnings=reader.end(),
     )
     if not config.instances:

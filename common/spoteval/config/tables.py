@@ -7,7 +7,10 @@ TABLES: Mapping[str, tuple[str, ...]] = {
         *("host", "disk", "provider", "shutdown", "store"),
         *("publication", "server", "run", "idle", "end"),
     ),
-    "restarter": ("host", "store", "instance", "poll", "grant", "costs", "monitor", "alerts"),
+    "restarter": (
+        *("host", "store", "instance", "poll", "grant"),
+        *("costs", "monitor", "alerts", "tunnel"),
+    ),
 }
 """Tables of each role."""
 

@@ -1,6 +1,6 @@
 """What `spoteval setup` adds to the units of this host: the run's user, credentials, the disk's mount. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from spoteval.config.guest import GuestConfig
@@ -41,31 +41,46 @@ def dropins(config: GuestConfig, credentials: Path, present: Iterable[str]) -> M
 def restarter_dropins(
     config: RestarterConfig, credentials: Path, present: Iterable[str]
 ) -> Mapping[str, str]:
-    """The same on a restarter host: the store's credential, and which directories its sandbox leaves writable."""
-    there = frozenset(present)
-    named = [name for name in restarter_credentials(config) if name in there]
-    lines = [f"LoadCredential={name}:{credentials / name}" for name in named]
-    lines += [f'ReadWritePaths="-{path}"' for path in _written(config)]
-    if not lines:
-        return {}
-    head = _HEAD.format(role="restarter")
-    return {RESTARTER: head + "[Service]\n" + "".join(f"{line}\n" for line in lines)}
+    """The same on a restarter host: credentials, and which directories the restarter's sandbox leaves writable."""
+    there, head = frozenset(present), _HEAD.format(role="restarter")
+    units = {RESTARTER: [*_loaded(_store_key(config), there, credentials), *_written(config)]}
+    for one in config.tunnels:
+        named = [*_store_key(config), one.credential]
+        units[f"spoteval-tunnel@{one.name}.service"] = _loaded(named, there, credentials)
+    return {
+        unit: head + "[Service]\n" + "".join(f"{line}\n" for line in lines)
+        for unit, lines in units.items()
+        if lines
+    }
 
 
 def restarter_credentials(config: RestarterConfig) -> tuple[str, ...]:
-    """Every credential that the restarter itself reads."""
+    """Every credential that the restarter and the tunnels read."""
+    keys = [*_store_key(config), *(one.credential for one in config.tunnels)]
+    return tuple(dict.fromkeys(keys))
+
+
+def _store_key(config: RestarterConfig) -> list[str]:
     store = config.shared_store
-    return (store.credential,) if store is not None and store.credential is not None else ()
+    return [store.credential] if store is not None and store.credential is not None else []
+
+
+def _loaded(names: Iterable[str], there: Collection[str], credentials: Path) -> list[str]:
+    return [f"LoadCredential={name}:{credentials / name}" for name in names if name in there]
 
 
 def _written(config: RestarterConfig) -> Iterator[str]:
     """Directories that are the store, or a local cloud."""
     store = config.shared_store
+    folders = [
+        instance.table.values["cloud"]
+        for instance in config.instances
+        if instance.provider == "local"
+    ]
     if store is not None and store.url.startswith("file://"):
-        yield store.url.removeprefix("file://")
-    for instance in config.instances:
-        if instance.provider == "local":
-            yield str(instance.table.values["cloud"])
+        folders.insert(0, store.url.removeprefix("file://"))
+    for folder in folders:
+        yield f'ReadWritePaths="-{folder}"'
 
 
 def credential_names(config: GuestConfig) -> tuple[str, ...]:

@@ -144,8 +144,9 @@ class Driver:
 
 
 def enabled(units: dict[str, Unit]) -> list[str]:
-    """The units that a guest boots: all that say WantedBy=, but for the other host's."""
-    return [name for name, unit in units.items() if unit.enabled_by and name != RESTARTER]
+    """The units that a guest boots: all that say WantedBy=, but for the other host's and for templates."""
+    own = (name for name, unit in units.items() if unit.enabled_by and "@." not in name)
+    return [name for name in own if name != RESTARTER]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
