@@ -72,7 +72,7 @@ def test_what_stays_open_is_said() -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can change the kernel's rules")
-def test_check_tries_it(tmp_path: Path) -> None:
+def test_metadata_check_says_where_it_is_not_enforced(tmp_path: Path) -> None:
     """Closed, or "not enforced on this host"; nothing where no systemd is."""
     assert [one.verdict for one in metadata_check(Machine(), tmp_path)] == ["ok"]
     (warned,) = metadata_check(Machine(works=False), tmp_path)
@@ -118,7 +118,7 @@ link add veth-in netns {inside} type veth peer name veth-md netns {outside}
 
 
 @pytest.mark.runs("network namespaces, and a process in each")
-def test_root_is_answered_and_the_runs_user_is_not(cloud: str) -> None:
+def test_metadata_root_is_answered_and_the_runs_user_is_not(cloud: str) -> None:
     """As a kernel obeys it, without a filter of control groups."""
 
     def within(argv: Sequence[str], timeout_s: float) -> Finished:

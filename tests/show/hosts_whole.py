@@ -11,11 +11,16 @@ from lab.shell import Skipped
 from lab.world import Kit
 from show.complaint_lines import complaints
 from show.lines import Line, Show, needs_full, skipped
+from show.named_lines import family
 from show.program import run
 from show.stage import Stage
 from show.unit_lines import units
 
 COMPLAINTS = ("41", "47", "48", "49", "50", "51", "52", "53", "55")
+METADATA = {
+    "metadata address, another namespace: root is answered, the run's user is not": "root_is_answered",
+    "metadata: spoteval check tries it, says where it is not enforced": "check_says",
+}
 Scene = Callable[[Path, Kit], Iterable[Line]]
 
 
@@ -32,6 +37,7 @@ def shows(stage: Stage) -> list[Show]:
     return [
         Show("complaints", lambda: complaints(stage, COMPLAINTS)),
         Show("units", lambda: units(stage)),
+        Show("metadata", lambda: family(stage, "test_metadata_", METADATA)),
         Show("first hour", lambda: lab.shows("first hour", first_hour.lines)),
         Show("windows", lambda: lab.shows("windows", windows.lines if stage.full else short)),
         Show("upgrade", lambda: lab.shows("upgrade", upgrade.lines)),
