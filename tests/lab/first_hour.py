@@ -1,6 +1,5 @@
 """A person's first hour: two clean machines, the lines of the documents, a real run through power buttons, its end."""
 
-import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -199,21 +198,20 @@ def _ends(hour: Hour) -> Iterator[Line]:
 
 
 def _pulled(hour: Hour) -> Line:
-    """On a third host in all but name: the reader's key, no host file."""
+    """As on a laptop: the reader's key, and no host file."""
     host = hour.lab.restarter
     words = {
-        "SPOTEVAL_CONFIG": "/nowhere",
         "SPOTEVAL_STORE": STORE,
         "SPOTEVAL_STORE__ENDPOINT_URL": hour.service.endpoint,
         "SPOTEVAL_STORE__REGION": REGION,
         "AWS_SHARED_CREDENTIALS_FILE": "/root/reader.ini",
     }
-    export = _exported(words)
-    said = hour.types(host, f"{export} spoteval pull {RUN} ./{RUN} && spoteval verify ./{RUN}")
-    text = " ".join(said.split())
-    count = re.search(r"(\d+) episodes?", text)
-    good = "every byte" in text or count is not None
-    return judged(good, "first hour: pulled and verified", text[-160:])
+    typed = f"spoteval pull {RUN} ./{RUN} && spoteval verify ./{RUN}"
+    hour.typed.append(typed)
+    inside = f"mount -t tmpfs none /etc/spoteval; {_exported(words)} {typed}"
+    said = host.type(f"unshare --mount sh -c '{inside}'", 300)
+    text = " ".join(said.text.split())
+    return judged(said.code == 0, "first hour: pulled and verified", text[-160:])
 
 
 def documented(typed: Sequence[str]) -> Line:
