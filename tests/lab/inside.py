@@ -69,7 +69,11 @@ AGENTS_TRIED: Attempts = {
         "sudo -n true",
     ],
 }
-EVERY: Attempts = READ | HOLDS | RECORDS | AGENTS_TRIED
+METADATA = ("169.254.169.254", "169.254.170.2", "fd00:ec2::254")
+ASKED: Attempts = {
+    "reach a metadata address": [f"timeout 3 python3 ./ask {address}" for address in METADATA]
+}
+EVERY: Attempts = READ | HOLDS | RECORDS | AGENTS_TRIED | ASKED
 # What must work, or the attempts show nothing.
 CONTROL = (
     "id -un | grep -x eval",
@@ -78,6 +82,11 @@ CONTROL = (
     f"touch {RUN_FOLDER}/work/own",
     *(f"test -d /proc/$(pidof_agent {agent})" for agent in AGENTS),
 )
+_ASK = """\
+import sys, urllib.request
+host = sys.argv[1]
+urllib.request.urlopen(f"http://[{host}]/" if ":" in host else f"http://{host}/", timeout=2).read()
+"""
 _HEAD = """\
 pidof_agent() { pgrep -f -o "spoteval-$1\\$" || pgrep -f -o "spoteval-$1 " || echo 999999999; }
 try() { if eval "$2" >/dev/null 2>&1; then echo "did	$1	$2"; else echo "denied	$1	$2"; fi; }
@@ -87,9 +96,11 @@ try() { if eval "$2" >/dev/null 2>&1; then echo "did	$1	$2"; else echo "denied	$
 def lines(place: Path, kit: Kit) -> Iterator[Line]:
     """One run whose evaluation tries all of it before it begins."""
     plan = Plan(window_s=30, episodes=3, turns=1, delay_s=0.1)
-    with world(place, kit, plan) as lab:
+    with world(place, kit, plan, private=True) as lab:
         tried = lab.disk.point / "evals" / "tried"
         (lab.disk.point / "evals" / "before").write_text(script())
+        (lab.disk.point / "evals" / "ask").write_text(_ASK)
+        _answer(lab)
         set_up(lab)
         lab.guest.must(f"touch {SPOTEVAL}/holds/kept && chown spoteval: {SPOTEVAL}/holds/kept")
         before = _pids(lab)
@@ -98,6 +109,7 @@ def lines(place: Path, kit: Kit) -> Iterator[Line]:
         found = results(tried.read_text())
         yield _controls(found)
         yield _worth_trying(lab)
+        yield _answered(lab)
         for what, commands in EVERY.items():
             yield verdict(what, commands, found)
         same = _pids(lab) == before and lab.cloud.state == "RUNNING"
@@ -123,6 +135,28 @@ def verdict(what: str, commands: Sequence[str], found: Mapping[str, str]) -> Lin
     did = [line for line in commands if found.get(line) != "denied"]
     figure = f"{len(commands) - len(did)} of {len(commands)} attempts denied"
     return judged(not did, f"inside: cannot {what}", "; ".join([figure, *did]))
+
+
+def _answer(lab: World) -> None:
+    """Something that answers at each metadata address, on a loopback that is the guest's alone."""
+    lab.guest.must("ip link set lo up")
+    for number, address in enumerate(METADATA):
+        lab.guest.must(f"ip address add {address} dev lo nodad")
+        serve = f"python3 -m http.server --bind {address} 80"
+        lab.guest.must(f"systemd-run -q --unit=metadata-{number} {serve}")
+
+
+def _answered(lab: World) -> Line:
+    """Whoever is not the run is answered: root, and the agents, who have to be."""
+    who = ("root", "spoteval")
+    asks = [
+        f"sudo -u {user} timeout 5 python3 /mnt/durable/evals/ask {address}"
+        for user in who
+        for address in METADATA
+    ]
+    heard = sum(lab.guest.type(line).code == 0 for line in asks)
+    figure = f"{heard} of {len(asks)} questions of {' and '.join(who)}"
+    return judged(heard == len(asks), "inside: metadata addresses answer others", figure)
 
 
 def _worth_trying(lab: World) -> Line:

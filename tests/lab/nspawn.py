@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.orphans import MARK, mark
 from lab.overlay import mount, unmount
 from lab.shell import PLAIN, Broken, call, log_of, tried
 from spoteval.clock import Now
@@ -34,7 +35,10 @@ class Said:
 
 
 class Nspawn:
-    """A machine of the lab. Its disk is kept from boot to boot; nothing of it is registered with this host."""
+    """A machine of the lab. Its disk is kept from boot to boot; nothing of it is registered with this host.
+
+    It shares this host's network, unless it is `private`: then it has a loopback of its own, and rights over it.
+    """
 
     def __init__(
         self,
@@ -43,8 +47,11 @@ class Nspawn:
         layers: Sequence[Path],
         binds: Mapping[Path, str],
         durable: Path,
+        *,
+        private: bool = False,
     ) -> None:
         self.name = name
+        self._private = private
         self.durable = durable
         self.place = place
         self._binds = dict(binds)
@@ -61,7 +68,11 @@ class Nspawn:
         with self._lock, self._console.open("ab") as out:
             self._pressed, self._leader = False, None
             self._child = subprocess.Popen(
-                self._argv(), stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=PLAIN
+                self._argv(),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                env=PLAIN | {MARK: mark()},
             )
 
     def press_button(self) -> None:
@@ -165,6 +176,7 @@ class Nspawn:
         argv = ["systemd-nspawn", "-q", "-D", str(self.root), "-M", self.name]
         argv += ["--register=no", "--keep-unit", "-b", "--console=read-only"]
         argv += ["--kill-signal=SIGRTMIN+4", "--link-journal=no", "--resolv-conf=replace-host"]
+        argv += ["--private-network"] if self._private else []
         return [*argv, *(f"--bind={source}:{to}" for source, to in self._binds.items())]
 
 

@@ -10,6 +10,7 @@ import pytest
 from lab import cache, root
 from lab.first_hour import documented
 from lab.inside import EVERY, results, script, verdict
+from lab.orphans import MARK, lives, mark
 from lab.person import Plan, guest_file, restarter_file
 from lab.records import Entry
 from lab.weather import Commanded, Seeded
@@ -204,3 +205,11 @@ def test_a_line_that_no_document_has_is_named() -> None:
         [*good, "export A=b; spoteval pull lab-1 ./lab-1 && spoteval conjure ./lab-1"]
     )
     assert (line.word, line.figure) == ("short", "3 lines; not there: spoteval conjure")
+
+
+def test_a_machine_is_an_orphan_when_its_lab_is_gone() -> None:
+    """A number that was given again is another process."""
+    own = f"{MARK}={mark()}"
+    assert lives(own)
+    assert not lives(f"{own}0")
+    assert not lives(f"{MARK}=")

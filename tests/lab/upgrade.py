@@ -39,6 +39,13 @@ def _restarts(lab: World) -> Iterator[Line]:
         figure = f"{_interruptions(lab)}, run's process {'the same' if same else 'another'}"
         good = same and before != after and not counted(lab)
         yield judged(good, f"systemctl restart spoteval-{agent} during a run", figure)
+    starts, before = lab.cloud.did("start-asked"), _process(lab.restarter, "spoteval-restarter")
+    lab.restarter.must("systemctl restart spoteval-restarter")
+    asked = lab.cloud.did("start-asked") - starts
+    good = _process(lab.restarter, "spoteval-restarter") != before and not asked
+    good = good and _process(lab.guest) == run and not counted(lab)
+    figure = f"{_interruptions(lab)}, {asked} starts asked for"
+    yield judged(good, "systemctl restart spoteval-restarter during a run", figure)
 
 
 def _upgrade(lab: World) -> Line:

@@ -64,10 +64,14 @@ def world(
     seed: int = 0,
     *,
     installed: bool = True,
+    private: bool = False,
 ) -> Iterator[World]:
-    """Two machines, clean or with the package, and the guest's disk; both are up, the guest by the market's leave."""
+    """Two machines, clean or with the package, and the guest's disk; both are up, the guest by the market's leave.
+
+    A `private` guest has a network of its own, which leads nowhere.
+    """
     with ExitStack() as stack:
-        found = _laid(place, kit, plan, stack, installed=installed)
+        found = _laid(place, kit, plan, stack, installed=installed, private=private)
         stack.enter_context(
             driven(found.cloud, found.guest, weather or Calm(), plan.window_s, seed)
         )
@@ -78,7 +82,9 @@ def world(
         yield found
 
 
-def _laid(place: Path, kit: Kit, plan: Plan, stack: ExitStack, *, installed: bool) -> World:
+def _laid(
+    place: Path, kit: Kit, plan: Plan, stack: ExitStack, *, installed: bool, private: bool
+) -> World:
     disk = disks.made(place / "disk")
     stack.callback(disk.remove)
     store, cloud = place / "store", place / "cloud"
@@ -90,29 +96,25 @@ def _laid(place: Path, kit: Kit, plan: Plan, stack: ExitStack, *, installed: boo
     layers += [with_dependencies() / "upper", kit.product] if installed else []
     shared = {store: "/srv/evals", kit.deb.parent: "/srv/deb"}
     shared |= {} if installed else {archives(): "/var/cache/apt/archives"}
-    restarter = _machine(stack, "restarter", place, layers, {**shared, cloud: "/srv/cloud"}, cloud)
+    seen = {**shared, cloud: "/srv/cloud"}
+    restarter = _machine(stack, Nspawn("restarter", place / "restarter", layers, seen, cloud))
     device = Path(disk.device)
     own = {**shared, disk.point: "/mnt/durable", device: str(device)}
-    guest = _machine(stack, "gpu-1", place, [*layers, with_harness() / "upper"], own, disk.point)
+    layers = [*layers, with_harness() / "upper"]
+    node = Nspawn("gpu-1", place / "gpu-1", layers, own, disk.point, private=private)
+    guest = _machine(stack, node)
     tmpfiles = _TMPFILES.format(uuid=disk.uuid, device=device.name)
     write(guest, "/etc/tmpfiles.d/udev.conf", tmpfiles)
     bring(guest.root, disk.point, plan, port)
     return World(place, plan, guest, restarter, disk, Cloud(cloud), store, port, kit)
 
 
-def _machine(
-    stack: ExitStack,
-    name: str,
-    place: Path,
-    layers: list[Path],
-    binds: dict[Path, str],
-    durable: Path,
-) -> Nspawn:
-    machine = Nspawn(name, place / name, layers, binds, durable)
+def _machine(stack: ExitStack, machine: Nspawn) -> Nspawn:
+    """Removed when all is over; with a name of its own and a journal that is kept."""
     stack.callback(machine.remove)
     (machine.root / "var" / "log" / "journal").mkdir(parents=True, exist_ok=True)
-    write(machine, "/etc/hostname", f"{name}\n")
-    write(machine, "/etc/hosts", f"127.0.0.1 localhost {name}\n")
+    write(machine, "/etc/hostname", f"{machine.name}\n")
+    write(machine, "/etc/hosts", f"127.0.0.1 localhost {machine.name}\n")
     return machine
 
 

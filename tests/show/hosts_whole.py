@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from lab import first_hour, holds_obeyed, inside, package, tools, upgrade, windows
+from lab.orphans import sweep
 from lab.shell import Skipped
 from lab.world import Kit
 from show.complaint_lines import complaints
@@ -72,6 +73,7 @@ class Lab:
         if self._kit is None:
             try:
                 tools.ready()
+                sweep()
             except Skipped as reason:
                 self._why = str(reason)
                 raise
