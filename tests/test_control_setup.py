@@ -121,6 +121,16 @@ def test_the_run_stops_before_its_model_servers(tmp_path: Path) -> None:
     assert {unit for unit, text in found.items() if "After=vllm.service\n" in text} == {RUN}
 
 
+@pytest.mark.parametrize(
+    ("harness", "line"), [("directory", "KillSignal=SIGTERM\n"), ("inspect", "")]
+)
+def test_the_run_is_stopped_the_way_of_its_harness(tmp_path: Path, harness: str, line: str) -> None:
+    """Also by who types `systemctl stop`: the unit says SIGINT, and a drop-in what differs from it."""
+    text = MORE.replace('"directory"', f'"{harness}"').replace('"none"', '"fresh_budget"')
+    found = dropins(guest(tmp_path, text).config, Path("/c"), [])[RUN]
+    assert "".join(f"{part}\n" for part in found.splitlines() if "KillSignal" in part) == line
+
+
 def test_the_mount_is_named_as_units_are_named(tmp_path: Path) -> None:
     """With single backslashes: systemd keeps them as they are in lists of units."""
     config = guest(tmp_path).config

@@ -2,9 +2,11 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
+from signal import SIGINT
 
 from spoteval.config.guest import GuestConfig
 from spoteval.config.restarter import RestarterConfig
+from spoteval.harness.plans import stop_steps
 
 NAME = "50-spoteval-setup.conf"
 RUN = "spoteval-run.service"
@@ -117,12 +119,21 @@ def _text(config: GuestConfig, unit: str, names: list[str], credentials: Path) -
     service = [f"LoadCredential={name}:{credentials / name}" for name in names]
     if user:
         service.insert(0, f"User={user}")
+    if unit == RUN and config.run is not None:
+        service += _stopped_by(config.run.harness)
     parts = []
     if after := list(_after(config, unit)):
         parts.append("[Unit]\n" + "".join(f"After={other}\n" for other in after))
     if service:
         parts.append("[Service]\n" + "".join(f"{line}\n" for line in service))
     return "\n".join(parts)
+
+
+def _stopped_by(harness: str) -> Iterator[str]:
+    """The first signal of its own stop path, for who types `systemctl stop`; the unit says SIGINT."""
+    first = stop_steps(harness)[0].signum
+    if first != SIGINT:
+        yield f"KillSignal={first.name}"
 
 
 def _after(config: GuestConfig, unit: str) -> Iterator[str]:
