@@ -169,6 +169,8 @@ def test_rows_show_what_a_person_knows_a_disk_by() -> None:
         ({"with_system": "/boot"}, "is on the disk of /boot, which the machine boots from"),
         ({"writable": False}, "is read-only"),
         ({"mount": None}, "nothing is mounted there"),
+        ({"path": Path("/home/ana/durable")}, "is below /home, which the agents' units do not see"),
+        ({"path": Path("/homes/durable")}, None),
         ({"sentinel": Table({"instance": "gpu-9"}, "s")}, 'belongs to "gpu-9"'),
         ({"sentinel": Table({"instance": "gpu-1"}, "s")}, None),
         ({"sentinel": Unreadable("torn")}, "torn: whose disk"),
@@ -179,7 +181,7 @@ def test_which_disk_may_be_adopted(
 ) -> None:
     """Data on it is no reason against it."""
     look = replace(LOOK, names=("data",), **changes)  # type: ignore[arg-type]
-    found = refusal(look, guest(tmp_path).config)
+    found = refusal(look, replace(guest(tmp_path).config, provider="command"))
     assert found is None if why is None else str(found).startswith(why)
     assert is_adopted(look) is ("sentinel" in changes)
 

@@ -1,6 +1,7 @@
 """Whether a disk may become the durable one: it is never formatted, and data on it is no reason against it. Pure."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from spoteval.config.guest import GuestConfig
 from spoteval.control.disk_look import DiskLook
@@ -8,17 +9,25 @@ from spoteval.control.fstab import Entry
 from spoteval.shape import Table, Unreadable
 
 _GB = 10**9
+_HOMES = ("/home", "/root", "/run/user")
 
 
 def refusal(look: DiskLook, config: GuestConfig) -> str | None:
     """Why this disk cannot be adopted here; None where it can, or is already."""
     if look.mount is None:
         return "nothing is mounted there: mount the disk first (mkfs is yours; setup never formats)"
+    if (home := _hidden_below(look.path)) is not None and config.provider != "local":
+        return f"is below {home}, which the agents' units do not see: mount it elsewhere"
     if look.with_system is not None:
         return f"is on the disk of {look.with_system}, which the machine boots from: not adopted"
     if not look.writable:
         return "is read-only: not adopted (dmesg shows why)"
     return _other_uuid(look, config) or _foreign(look, config)
+
+
+def _hidden_below(path: Path) -> str | None:
+    """What `ProtectHome=` of the units hides."""
+    return next((home for home in _HOMES if path.is_relative_to(home)), None)
 
 
 def is_adopted(look: DiskLook) -> bool:
