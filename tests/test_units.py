@@ -223,6 +223,19 @@ def test_no_sandbox_gets_weaker(tmp_path: Path, name: str) -> None:
     assert most is None or found.level <= most, found.costs
 
 
+@needs_analyze
+@pytest.mark.runs("starts systemd-analyze security for each unit")
+@pytest.mark.parametrize("name", [*AGENTS, RUN])
+def test_the_documents_say_each_exposure_and_stop(tmp_path: Path, name: str) -> None:
+    """docs/units.md has the figures that systemd has."""
+    copies(tmp_path)
+    page = (UNITS.parent / "docs" / "units.md").read_text()
+    row = next(line for line in page.splitlines() if line.startswith(f"| `{name[:-8]}` "))
+    stop_s = load_units([UNITS])[name].stop_timeout_s
+    assert row.split("|")[3].strip() == f"{exposure(name, tmp_path).level}"
+    assert row.split("|")[4].split(",")[0].strip() == f"{stop_s:g} s"
+
+
 def test_what_may_be_above_is_what_has_to() -> None:
     """An exception that is needed no more is taken away, and each has its reasons in the unit."""
     assert ABOVE.keys() <= set(AGENTS)
