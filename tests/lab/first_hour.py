@@ -22,7 +22,7 @@ LIVES, SEED = 3, 7
 STORE = f"s3://{BUCKET}/{PREFIX}"
 HOLD = "/var/lib/spoteval/holds/gpu-1"
 HELD_S = 12.0
-_OWN = ("--instance", "policy.service")
+_OWN = ("--instance", "--pipx", "policy.service")
 """Where the reader's own words begin."""
 ENABLE = (
     "sudo systemctl enable --now spoteval-shutdown-hook spoteval-publication-follower "

@@ -82,6 +82,16 @@ CONTROL = (
     f"touch {RUN_FOLDER}/work/own",
     *(f"test -d /proc/$(pidof_agent {agent})" for agent in AGENTS),
 )
+_NODAD = "nodad"  # no wait until an address is surely nobody else's
+_CLOUD = (
+    "link set lo up",
+    "netns add cloud",
+    "link add md0 type veth peer name md1 netns cloud",
+    *(f"address add {address} dev md0 {_NODAD}" for address in ("10.9.9.1/24", "fd09::1/64")),
+    *(f"-n cloud address add {one} dev md1 {_NODAD}" for one in ("10.9.9.2/24", "fd09::2/64")),
+    "link set md0 up",
+    "-n cloud link set md1 up",
+)
 _ASK = """\
 import sys, urllib.request
 host = sys.argv[1]
@@ -138,25 +148,29 @@ def verdict(what: str, commands: Sequence[str], found: Mapping[str, str]) -> Lin
 
 
 def _answer(lab: World) -> None:
-    """Something that answers at each metadata address, on a loopback that is the guest's alone."""
-    lab.guest.must("ip link set lo up")
+    """Something that answers at each metadata address, one hop away as on a cloud."""
+    for line in _CLOUD:
+        lab.guest.must(f"ip {line}")
     for number, address in enumerate(METADATA):
-        lab.guest.must(f"ip address add {address} dev lo nodad")
-        serve = f"python3 -m http.server --bind {address} 80"
+        via = "fd09::2 dev md0" if ":" in address else "10.9.9.2"
+        lab.guest.must(f"ip -n cloud address add {address} dev md1 {_NODAD}")
+        lab.guest.must(f"ip route add {address} via {via}")
+        serve = f"ip netns exec cloud python3 -m http.server --bind {address} 80"
         lab.guest.must(f"systemd-run -q --unit=metadata-{number} {serve}")
+    until(lambda: lab.guest.type(_asked_by("root", METADATA[-1])).code == 0, 30.0, "an answer")
 
 
 def _answered(lab: World) -> Line:
     """Whoever is not the run is answered: root, and the agents, who have to be."""
     who = ("root", "spoteval")
-    asks = [
-        f"sudo -u {user} timeout 5 python3 /mnt/durable/evals/ask {address}"
-        for user in who
-        for address in METADATA
-    ]
+    asks = [_asked_by(user, address) for user in who for address in METADATA]
     heard = sum(lab.guest.type(line).code == 0 for line in asks)
     figure = f"{heard} of {len(asks)} questions of {' and '.join(who)}"
     return judged(heard == len(asks), "inside: metadata addresses answer others", figure)
+
+
+def _asked_by(user: str, address: str) -> str:
+    return f"sudo -u {user} timeout 5 python3 /mnt/durable/evals/ask {address}"
 
 
 def _worth_trying(lab: World) -> Line:

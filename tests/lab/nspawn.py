@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lab.orphans import MARK, mark
 from lab.overlay import mount, unmount
-from lab.shell import PLAIN, Broken, call, log_of, tried
+from lab.shell import ENDING, PLAIN, Broken, call, log_of, tried
 from spoteval.clock import Now
 
 SHELL = PLAIN | {"HOME": "/root", "TERM": "dumb"}
@@ -190,6 +190,8 @@ def until(
     """Wait until it holds, and return for how long. Raises Broken after `within_s`, with `more` to look at."""
     began_s = time.monotonic()
     while not true():
+        if ENDING.is_set():
+            raise Broken(f"given up: {what}")
         if time.monotonic() - began_s > within_s:
             raise Broken(f"waited {within_s:g} s for {what}{_indented(more())}")
         time.sleep(every_s)

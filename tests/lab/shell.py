@@ -3,10 +3,15 @@
 import os
 import shutil
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 PLAIN = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
+
+
+ENDING = threading.Event()
+"""Set when the program ends: nobody waits for anything any more."""
 
 
 class Skipped(Exception):

@@ -21,7 +21,8 @@ def run(
     options = _parser(name, about).parse_args(argv)
     scratch = Path(options.scratch or tempfile.mkdtemp(prefix=f"{name}-")).resolve()
     scratch.mkdir(parents=True, exist_ok=True)
-    code = show(chosen(shows(Stage(ROOT, scratch, full=options.full, ci=options.ci)), options.part))
+    stage = Stage(ROOT, scratch, options.full, options.ci, options.part)
+    code = show(chosen(shows(stage), stage))
     if options.scratch or code:
         say(f"kept: {scratch}")
     else:
@@ -29,13 +30,9 @@ def run(
     return code
 
 
-def chosen(shows: Sequence[Show], parts: Sequence[str]) -> list[Show]:
-    """All, or those whose name holds one of these words; what is left out is said to be so."""
-    return [one if _is_wanted(one, parts) else _left_out(one) for one in shows]
-
-
-def _is_wanted(one: Show, parts: Sequence[str]) -> bool:
-    return not parts or any(part in one.what for part in parts)
+def chosen(shows: Sequence[Show], stage: Stage) -> list[Show]:
+    """All, or those that are wanted; what is left out is said to be so."""
+    return [one if stage.wants(one.what) else _left_out(one) for one in shows]
 
 
 def _left_out(one: Show) -> Show:

@@ -34,7 +34,12 @@ class Stage:
     scratch: Path
     full: bool
     ci: bool
+    parts: Sequence[str] = ()
     _demos: dict[int, Demo] = field(default_factory=dict)
+
+    def wants(self, what: str) -> bool:
+        """Whether a thing is to be shown: all are, or those whose name holds one of the words of --part."""
+        return not self.parts or any(part in what for part in self.parts)
 
     @property
     def python(self) -> str:
