@@ -141,6 +141,8 @@ def test_without_the_store_nothing_is_known_of_the_guest() -> None:
 
 def test_a_boot_that_was_known_is_never_that_of_the_next_life() -> None:
     """Also where the store was away when its life ended: the next guest may be one that says nothing."""
+    silent = replace(RUNS, life=Life(mark(0), PRICE, 2), counts=Counts(boot_seq=2))
+    assert counts_of(silent, look(store=AWAY), 60).boot_seq == 2
     state, _ = after(RUNS, look(store=AWAY), 60)
     assert state.counts.boot_seq == 3
     state, _ = after(state, look(State.RUNNING, store=AWAY), 120)

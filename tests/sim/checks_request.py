@@ -81,7 +81,7 @@ class AtRequest:
     def _open(self, host: VirtualHost) -> bool:
         """Whether the last request may still come to RUNNING: it has not, and its window is open."""
         asked, ran_s = self.truth.asked, self.truth.cloud.last_start_s
-        if asked is None or (ran_s is not None and ran_s >= asked.at_s):
+        if asked is None or asked.seen_on or (ran_s is not None and ran_s >= asked.at_s):
             return False
         looks = asked.polls + 1  # this cycle looked, too
         if asked.reply is not None and asked.reply.kind in DEFINITE and looks >= 2:

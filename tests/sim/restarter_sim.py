@@ -156,8 +156,10 @@ class Sim:
             return
         if started:  # what was refused is not open, whether who asked lived to hear it or not
             asked.reply = host.provider.reply
-        elif not started and self.cloud.state not in ("STARTING", "RUNNING"):
+        elif self.cloud.state not in ("STARTING", "RUNNING"):
             asked.polls += 1
+        elif self.cloud.state == "RUNNING" and not self.faults.kinds.keys() & {"timeout", "lie"}:
+            asked.seen_on = True
 
     def _judge(self, host: VirtualHost, decision: Decision | None, *, started: bool) -> None:
         spent_s = self.seconds - self._stepped_s[host.name]

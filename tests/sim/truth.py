@@ -27,12 +27,17 @@ class Violated(AssertionError):
 
 @dataclass
 class Asked:
-    """The last start request. `polls`: looks at the stopped instance since it was answered."""
+    """The last start request.
+
+    `polls`: looks at the stopped instance since it was answered. `seen_on`: a look has found it running since, by
+    this request or by one of others that came before it.
+    """
 
     at_s: float
     host: str
     reply: Reply | None = None
     polls: int = 0
+    seen_on: bool = False
 
 
 @dataclass
