@@ -253,6 +253,22 @@ def test_without_a_driver_the_file_is_not_believed(tmp_path: Path, clock: Clock)
     assert files.oldest_request() is None
 
 
+def test_a_cloud_that_we_may_not_ask_is_unreadable(
+    cloud: CloudFiles, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lock of another user: nothing is raised, nothing is believed, and the line names the file."""
+
+    def refuse(self: CloudFiles) -> bool:
+        raise PermissionError(13, "Permission denied", str(self.lock))
+
+    monkeypatch.setattr(CloudFiles, "has_driver", refuse)
+    provider = LocalProvider(cloud.root, clock, clock.pause)
+    for found in (provider.observe(1.0), provider.price(1.0)):
+        assert isinstance(found, Unreadable)
+        assert found.why == f"{cloud.lock}: Permission denied"
+    assert provider.start(1.0) == Reply(ok=False, kind="unknown", detail="Permission denied")
+
+
 def test_two_who_ask_do_not_take_each_other_for_a_driver(tmp_path: Path) -> None:
     """The question leaves no trace that a second one could see."""
     files = CloudFiles(tmp_path)

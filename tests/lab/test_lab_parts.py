@@ -37,6 +37,10 @@ def test_commanded_weather_does_what_it_was_asked_once() -> None:
     assert event is not None
     assert (event.kind, event.at_s) == ("notice", 0.0)
     assert coming_event(market, NEXT_LIFE) is None
+    sky.cut()
+    event = coming_event(market, NEXT_LIFE)
+    assert event is not None
+    assert (event.kind, event.at_s) == ("plug", 0.0)
     sky.refuse(1)
     assert answer_to_start(market, NEW).status == 503
     assert answer_to_start(market, (*NEW, Phase("refused"), Phase("stopped"))).status == 200

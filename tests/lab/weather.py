@@ -5,26 +5,30 @@ from dataclasses import dataclass, field
 from spoteval.local.market import History, StartAnswer, Strike, boots, drawn, preemptions
 from spoteval.local.weather import Calm
 
-BUTTON = Strike(0.0, noticed=True, button=True)
+BUTTON, PLUG = Strike(0.0, noticed=True, button=True), Strike(0.0, noticed=False, button=False)
 
 
 @dataclass(slots=True)
 class Commanded:
-    """Nothing happens but what is asked for: a refused start, or the power button for the life that goes on.
+    """Nothing happens but what is asked for: a refused start, the power button or the plug for the life that goes on.
 
     The notice of the local cloud has no length here: the machine learns from its own shutdown, as on clouds that
     give no other sign.
     """
 
     window_s: float = 0.0
-    _asked: bool = False
-    _taken: int | None = None
+    _asked: Strike | None = None
+    _taken: tuple[int, Strike] | None = None
     _refuse: int = 0
     _refused: set[int] = field(default_factory=set)
 
     def take(self) -> None:
         """Press the power button at the next look."""
-        self._asked = True
+        self._asked = BUTTON
+
+    def cut(self) -> None:
+        """Pull the plug at the next look, without a word."""
+        self._asked = PLUG
 
     def refuse(self, starts: int) -> None:
         """Turn the next starts down for want of capacity."""
@@ -39,9 +43,10 @@ class Commanded:
 
     def strike(self, seed: int, history: History) -> Strike | None:
         """As asked, for the life in which it was first seen."""
-        if self._asked:
-            self._asked, self._taken = False, boots(history)
-        return BUTTON if self._taken == boots(history) else None
+        if self._asked is not None:
+            self._taken, self._asked = (boots(history), self._asked), None
+        is_this = self._taken is not None and self._taken[0] == boots(history)
+        return self._taken[1] if self._taken is not None and is_this else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,23 @@ def lines(place: Path, kit: Kit, windows: Sequence[int] = WINDOWS) -> Iterator[L
             yield from judged_window(taken)
             if number == 0:
                 yield judged_order(taken)
+        yield _plug(lab, sky)
         yield _nothing_lost(lab)
+
+
+def _plug(lab: World, sky: Commanded) -> Line:
+    """No window at all: the machine is gone, the next life knows that the last one was cut."""
+    some_ended(lab, len(witness(lab).ended) + 2)
+    known, plugs = len(counted(lab)), lab.cloud.did("plug")
+    sky.cut()
+    lab.cloud.becomes("STOPPED", 30.0)
+    running_s = lab.cloud.becomes("RUNNING", 60.0)
+    resumed_s = some_ended(lab, len(witness(lab).ended) + 2)
+    found = counted(lab)[known:]
+    sources = ", ".join(item.opened.source for item in found)
+    figure = f"{len(found)} interruption ({sources}), RUNNING after {running_s:.1f} s"
+    good = len(found) == 1 and lab.cloud.did("plug") == plugs + 1
+    return judged(good, "plug pulled in mid-run", f"{figure}, resumed after {resumed_s:.1f} s")
 
 
 def _taken(lab: World, sky: Commanded, window_s: int, following: Sequence[int]) -> Taken:

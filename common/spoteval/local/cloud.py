@@ -58,7 +58,10 @@ class CloudFiles:
         return self.root / "history.jsonl"
 
     def has_driver(self) -> bool:
-        """Whether a driver lives. Asking with a shared lock, two who ask do not take each other for one."""
+        """Whether a driver lives. Asking with a shared lock, two who ask do not take each other for one.
+
+        Raises OSError where we may not ask.
+        """
         try:
             descriptor = os.open(self.lock, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -73,8 +76,11 @@ class CloudFiles:
 
     def read_state(self) -> Reading[Table]:
         """The instance's state; Unreadable where nobody stands behind the file."""
-        if not self.has_driver():
-            return Unreadable(f"no local node is running at {self.root}")
+        try:
+            if not self.has_driver():
+                return Unreadable(f"no local node is running at {self.root}")
+        except OSError as error:
+            return Unreadable(f"{self.lock}: {error.strerror}")
         found = read_record(self.state)
         return Unreadable(f"{self.state}: not there yet") if found is None else found
 

@@ -69,9 +69,9 @@ class LocalProvider:
         return _read(self._cloud, lambda table: _price(table.table("price"), self._clock()))
 
     def _call(self, verb: str, deadline_s: float) -> Reply:
-        if not self._cloud.has_driver():
-            return Reply(ok=False, kind="unknown", detail="no local node is running")
         try:
+            if not self._cloud.has_driver():
+                return Reply(ok=False, kind="unknown", detail="no local node is running")
             call = self._cloud.ask(verb, self._clock())
         except OSError as error:
             return Reply(ok=False, kind="unknown", detail=f"{error.strerror}")
