@@ -11,6 +11,7 @@ from show.lab_lines import Lab, Scene, end_all
 from show.lines import Show
 from show.named_lines import family
 from show.program import run
+from show.setup_lines import first, tunnel
 from show.stage import Stage
 from show.unit_lines import units
 
@@ -39,8 +40,10 @@ def shows(stage: Stage) -> list[Show]:
     return [
         Show("complaints", lambda: complaints(stage, COMPLAINTS)),
         Show("units", lambda: units(stage)),
+        Show("setup", lambda: first(stage)),
         Show("metadata", lambda: family(stage, "test_metadata_", METADATA)),
         *(Show(name, partial(lab.lines, name)) for name in scenes(stage)),
+        Show("tunnel", lambda: tunnel(stage)),  # last: the lab has installed an sshd
     ]
 
 
