@@ -59,4 +59,8 @@ def test_the_package_restarts_agents_and_never_the_run() -> None:
     assert agents is not None
     named = set(re.findall(r"spoteval-[a-z-]+\.service", agents[1]))
     static = {path.name for path in UNITS.glob("*.service") if "[Install]" not in path.read_text()}
-    assert named == {path.name for path in UNITS.glob("*.service")} - static
+    every = {path.name for path in UNITS.glob("*.service") if "@" not in path.name}
+    assert named == every - static
+    prerm = (PACKAGING / "debian" / "spoteval.prerm").read_text()
+    for template in UNITS.glob("*@.service"):
+        assert f"systemctl stop '{template.stem}*.service'" in prerm
