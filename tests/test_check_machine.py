@@ -10,11 +10,12 @@ import pytest
 from fake_model_server import KEY, MODELS, of_kind, serving
 from spoteval.clock import read_now
 from spoteval.machine.listening import listening_at
-from spoteval.machine.process import Finished
+from spoteval.machine.process import NOT_FOUND, Finished
 from spoteval.paths import HostPaths
 from spoteval.report.agents import AGENTS
 from spoteval.report.check import Check
 from spoteval.report.check_clock import clock_check
+from spoteval.report.check_docker import docker_check
 from spoteval.report.check_server import server_checks
 from spoteval.report.check_store import folder_check, guest_rights, read_check
 from spoteval.report.check_units import HOOK, Wanted, dropin_check, guest_units, is_this_host
@@ -330,3 +331,34 @@ def test_a_store_that_is_a_directory_belongs_to_the_agents(tmp_path: Path) -> No
     tmp_path.chmod(0o755)
     assert list(folder_check(store, "root")) == []
     assert list(folder_check(store, "no-such-user")) == []
+
+
+def docker(folder: Path, code: int = 0) -> object:
+    """A Docker whose data lies there."""
+
+    def run(argv: Sequence[str], within_s: float) -> Finished:
+        out = "12300000000\t/x\n" if argv[0] == "du" else f"{folder}\n"
+        err = "Cannot connect" if code else ""
+        return Finished(code, "" if code else out, err, timed_out=False, duration_s=0.1)
+
+    return run
+
+
+def test_images_on_the_boot_disk_are_said_with_their_size(tmp_path: Path) -> None:
+    """They go with the node. Without Docker there is nothing to say; one that does not answer is not known."""
+    durable = Path("/proc")  # any other file system
+    (line,) = docker_check(durable, docker(Path("/")))  # type: ignore[arg-type]  # a stand-in
+    assert (line.verdict, line.text) == (
+        "warn",
+        '/ is on the boot disk (12.3 GB): "data-root": "/proc/docker" in /etc/docker/daemon.json keeps it',
+    )
+    (line,) = docker_check(durable, docker(durable))  # type: ignore[arg-type]  # a stand-in
+    assert (line.verdict, line.text) == ("ok", "images in /proc, on the durable disk")
+    (line,) = docker_check(tmp_path, docker(durable))  # type: ignore[arg-type]  # a stand-in
+    assert (line.verdict, line.text) == ("ok", "images in /proc, not on the boot disk")
+    (line,) = docker_check(durable, docker(durable, 1))  # type: ignore[arg-type]  # a stand-in
+    assert (line.verdict, line.text) == (
+        "warn",
+        "where its images lie is not known: Cannot connect",
+    )
+    assert list(docker_check(durable, docker(durable, NOT_FOUND))) == []  # type: ignore[arg-type]  # a stand-in

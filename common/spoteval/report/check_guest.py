@@ -16,12 +16,14 @@ from spoteval.control.fstab import checked
 from spoteval.control.runlife import harness_refuses
 from spoteval.control.secrets import read_secret
 from spoteval.control.setting_up import present
+from spoteval.harness.plans import container_filters
 from spoteval.notice.open import open_notices
 from spoteval.paths import DurablePaths, HostPaths
 from spoteval.publication.needles import needles_of
 from spoteval.report.agents import AGENTS, is_running
 from spoteval.report.check import Check, fail, ok, warn
 from spoteval.report.check_clock import clock_check
+from spoteval.report.check_docker import docker_check
 from spoteval.report.check_metadata import metadata_check
 from spoteval.report.check_server import server_checks
 from spoteval.report.check_store import folder_check, guest_rights, put_check
@@ -53,6 +55,8 @@ def guest_checks(
         yield from folder_check(store)
     if config.provider != "local":
         yield from metadata_check()
+    if config.provider != "local" and _has_containers(config):
+        yield from docker_check(config.disk.path)
     yield clock_check(now)
     if is_this_host(paths):
         running = frozenset(agent for agent in AGENTS if is_running(paths.run / f"{agent}.lock"))
@@ -148,6 +152,11 @@ def _agents(paths: HostPaths) -> Iterator[Check]:
     for agent in AGENTS:
         if not is_running(paths.run / f"{agent}.lock"):
             yield warn("agent", f"{agent} does not run (systemctl enable --now spoteval-{agent})")
+
+
+def _has_containers(config: GuestConfig) -> bool:
+    plan = config.run
+    return plan is not None and bool(plan.containers or container_filters(plan.harness))
 
 
 def _below(path: str, disk: Path) -> bool:
