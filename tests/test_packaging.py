@@ -63,4 +63,4 @@ def test_the_package_restarts_agents_and_never_the_run() -> None:
     assert named == every - static
     prerm = (PACKAGING / "debian" / "spoteval.prerm").read_text()
     for template in UNITS.glob("*@.service"):
-        assert f"systemctl stop '{template.stem}*.service'" in prerm
+        assert f"stop #UNITS# '{template.stem}*.service'" in prerm

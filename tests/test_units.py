@@ -225,12 +225,13 @@ def test_no_sandbox_gets_weaker(tmp_path: Path, name: str) -> None:
 
 @needs_analyze
 @pytest.mark.runs("starts systemd-analyze security for each unit")
-@pytest.mark.parametrize("name", [*AGENTS, RUN])
+@pytest.mark.parametrize("name", [*AGENTS, RUN, "spoteval-tunnel@.service"])
 def test_the_documents_say_each_exposure_and_stop(tmp_path: Path, name: str) -> None:
     """docs/units.md has the figures that systemd has."""
     copies(tmp_path)
     page = (UNITS.parent / "docs" / "units.md").read_text()
-    row = next(line for line in page.splitlines() if line.startswith(f"| `{name[:-8]}` "))
+    begins = f"| `{name.removesuffix('.service')}"
+    row = next(line for line in page.splitlines() if line.startswith(begins))
     stop_s = load_units([UNITS])[name].stop_timeout_s
     assert row.split("|")[3].strip() == f"{exposure(name, tmp_path).level}"
     assert row.split("|")[4].split(",")[0].strip() == f"{stop_s:g} s"
