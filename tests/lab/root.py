@@ -16,6 +16,7 @@ PACKAGES = (
     *("systemd", "systemd-sysv", "dbus", "sudo", "iproute2", "procps", "ca-certificates"),
     *("python3-venv", "fdisk"),
 )
+FOR_MACHINES = ("--only-binary=:all:", "--python-version=3.11")
 HARNESS = Path("/opt/eval/venv")
 ROOT = Path(__file__).resolve().parent.parent.parent
 MAKE_S, PIP_S = 1200.0, 600.0
@@ -58,7 +59,7 @@ def with_product(deb: Path, place: Path) -> Path:
 def wheels() -> Path:
     """What pipx would fetch, from whatever index this machine's pip has: a machine of the lab has none."""
     text = (ROOT / "pyproject.toml").read_text()
-    return made(f"wheels-{key('1', text)}", _wheels)
+    return made(f"wheels-{key('2', text)}", _wheels)
 
 
 def archives() -> Path:
@@ -118,16 +119,19 @@ def _wheels(place: Path) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     needed = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
     needed += project["project"]["optional-dependencies"]["inspect"]
-    download = [sys.executable, "-m", "pip", "download", "-q", "-d", str(place)]
-    # sdnotify has no wheel; what pipx keeps for itself are the last three.
-    call([*download, "--prefer-binary", *needed, "pip", "setuptools", "wheel"], PIP_S)
+    pip, folder = [sys.executable, "-m", "pip"], str(place)
+    # sdnotify is one file of source and no wheel; the rest is taken for the machines' Python, not for this one's.
+    # What pipx keeps for itself are the last three.
+    call([*pip, "wheel", "-q", "--no-deps", "-w", folder, "sdnotify"], PIP_S)
+    download = [*pip, "download", "-q", "-d", folder, "--find-links", folder, *FOR_MACHINES]
+    call([*download, *needed, "pip", "setuptools", "wheel"], PIP_S)
 
 
 def _with_harness(place: Path) -> None:
     """Wheels come through this machine's pip, whatever index it has; in the root there is none."""
     wheels = place / "wheels"
     download = [sys.executable, "-m", "pip", "download", "-q", "-d", str(wheels), *pins()]
-    call([*download, "--only-binary=:all:", "--python-version=3.11"], PIP_S)
+    call([*download, *FOR_MACHINES], PIP_S)
     with mounted([clean() / "root"], place) as root:
         (root / "wheels").mkdir()
         call(["mount", "--bind", str(wheels), str(root / "wheels")])
