@@ -101,6 +101,15 @@ def test_the_run_is_started_only_by_request_and_never_again() -> None:
     assert run.commands[0].argv == ("spoteval", "run", "exec")
 
 
+def test_nothing_but_the_run_is_in_its_control_group() -> None:
+    """A process before it would be taken for the run, and its end for the run's."""
+    found = [key for _, key in parse_settings([texts()[RUN]]) if key.startswith("Exec")]
+    assert found == ["ExecStart"]
+    wants = parse_settings([texts()[RUN]])[("Unit", "Wants")]
+    assert wants == ["spoteval-fence.service"]
+    assert "spoteval-fence.service" in load_units([UNITS])[RUN].after
+
+
 def test_the_run_is_nobody_of_ours() -> None:
     """An agent under evaluation has a shell: as the agents' user it could lift a hold or signal an agent."""
     users = (UNITS.parent / "packaging" / "debian" / "spoteval.sysusers").read_text()

@@ -14,7 +14,12 @@ AGENT, HELPER = 2.0, 3.0
 ABOVE = {"spoteval-boot-resume.service": 2.6}
 """What cannot be had for less: its relaxed lines say why, and each costs what is printed."""
 RUN = "spoteval-run.service"
-HELPERS = ("spoteval-poweroff", "spoteval-start-run", "spoteval-remove-containers")
+HELPERS = (
+    "spoteval-poweroff",
+    "spoteval-start-run",
+    "spoteval-remove-containers",
+    "spoteval-fence",
+)
 COSTS = {
     "SystemCallFilter=~@clock": "adjtimex",
     "ProtectClock=": "adjtimex",

@@ -55,7 +55,7 @@ class Hour:
 def lines(place: Path, kit: Kit, seed: int = SEED, *, pipx: bool = False) -> Iterator[Line]:
     """From two clean machines to one that is off, with the results pulled and verified."""
     place.mkdir(parents=True)
-    plan = Plan(window_s=60, episodes=30, turns=4, delay_s=0.4)
+    plan = Plan(window_s=60, episodes=60, turns=4, delay_s=0.4)
     sky = Seeded(lives=LIVES)
     clean = world(place / "w", kit, plan, sky, seed, installed=False)
     with _service(place) as service, clean as lab:

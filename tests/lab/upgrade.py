@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lab.nspawn import Nspawn, until
 from lab.person import Plan
-from lab.records import counted, finished, last, paths, run_paths, some_ended, witness
+from lab.records import counted, finished, paths, run_paths, some_ended, witness
 from lab.world import AGENTS, RUN, Kit, World, begin, set_up, world
 from show.lines import Line, judged
 from spoteval.control.runfiles import interruptions
@@ -60,16 +60,14 @@ def _upgrade(lab: World) -> Line:
 
 
 def _reboot(lab: World) -> Iterator[Line]:
-    leader, before = lab.guest.leader, len(witness(lab).ended)
+    leader = lab.guest.leader
     lab.guest.type("systemctl reboot")
-    until(lambda: lab.guest.leader not in (None, leader), 90.0, "the machine to come up again")
+    began_s = until(lambda: lab.guest.leader not in (None, leader), 90.0, "the machine to reboot")
     lab.guest.up()
-    took_s = until(
-        lambda: len(witness(lab).ended) > before + 1,
-        180.0,
-        "the run to be resumed",
-        lambda: last(lab.guest),
-    )
+    active = "systemctl is-active spoteval-run"
+    began_s += until(lambda: lab.guest.type(active).code == 0, 120.0, "the run to be resumed")
+    before = len(witness(lab).ended)
+    took_s = began_s + some_ended(lab, before + 1)
     found = [item.closed.cause if item.closed else "cut short" for item in counted(lab)]
     figure = f"{len(found)} interruption, cause {', '.join(found)}, resumed after {took_s:.0f} s"
     yield judged(found == ["operator"], "reboot by a person", figure)

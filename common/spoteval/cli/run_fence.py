@@ -1,4 +1,4 @@
-"""`spoteval run fence`: closes the clouds' metadata addresses to the run's user. Called by `spoteval-run.service`."""
+"""`spoteval run fence`: closes the clouds' metadata addresses to the run's user. Called by `spoteval-fence.service`."""
 
 import os
 
