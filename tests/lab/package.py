@@ -4,7 +4,7 @@ import re
 import shutil
 from pathlib import Path
 
-from lab.root import ROOT, with_product
+from lab.root import BUILD_DEB, with_product
 from lab.shell import PLAIN, call
 from lab.world import Kit
 
@@ -20,7 +20,7 @@ def kit(place: Path) -> Kit:
 def build(place: Path) -> Path:
     """Made by packaging/build-deb, as a person makes it."""
     place.mkdir(parents=True, exist_ok=True)
-    argv = [str(ROOT / "packaging" / "build-deb"), "--output", str(place)]
+    argv = [str(BUILD_DEB), "--output", str(place)]
     return Path(call(argv, BUILD_S, PLAIN).split()[-1])
 
 

@@ -19,6 +19,7 @@ PACKAGES = (
 FOR_MACHINES = ("--only-binary=:all:", "--python-version=3.11")
 HARNESS = Path("/opt/eval/venv")
 ROOT = Path(__file__).resolve().parent.parent.parent
+BUILD_DEB = ROOT / "packaging" / "build-deb"
 MAKE_S, PIP_S = 1200.0, 600.0
 APT = PLAIN | {"DEBIAN_FRONTEND": "noninteractive"}
 _SOURCES = ("sources.list", "sources.list.d")

@@ -1,5 +1,6 @@
 """Two machines, a store, a disk and a cloud: what a person has before spoteval comes, and after."""
 
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -95,7 +96,7 @@ def _laid(
     layers = [clean() / "root"]
     layers += [with_dependencies() / "upper", kit.product] if installed else []
     shared = {store: "/srv/evals", kit.deb.parent: "/srv/deb"}
-    shared |= {} if installed else {archives(): "/var/cache/apt/archives"}
+    shared |= {} if installed else {_archives(stack, place): "/var/cache/apt/archives"}
     seen = {**shared, cloud: "/srv/cloud"}
     restarter = _machine(stack, Nspawn("restarter", place / "restarter", layers, seen, cloud))
     device = Path(disk.device)
@@ -107,6 +108,14 @@ def _laid(
     write(guest, "/etc/tmpfiles.d/udev.conf", tmpfiles)
     bring(guest.root, disk.point, plan, port)
     return World(place, plan, guest, restarter, disk, Cloud(cloud), store, port, kit)
+
+
+def _archives(stack: ExitStack, place: Path) -> Path:
+    """What apt has fetched before, in a place of its own: apt locks it. What it fetches now is kept in turn."""
+    own = place / "archives"
+    shutil.copytree(archives(), own)
+    stack.callback(lambda: [shutil.copy(deb, archives()) for deb in own.glob("*.deb")])
+    return own
 
 
 def _machine(stack: ExitStack, machine: Nspawn) -> Nspawn:
