@@ -50,12 +50,15 @@ class AfterStep:
         self.start_due.over()
         self.stop_due.clear()
 
-    def own_hold(self, hold: Hold, by: str) -> None:
-        """I6: a restarter has placed a hold. A rule trips once for what it has seen, and not for our own stop."""
+    def own_hold(self, hold: Hold, by: str, *, lied: bool) -> None:
+        """I6: a restarter has placed a hold. A rule trips once for what it has seen, and not for our own stop.
+
+        `lied`: an old page was shown to it since this life began, so that it may speak of the one before.
+        """
         truth = self.truth
         self.placed_now.add(hold.id)
         kind = hold.id.split("-20")[0]
-        lives = (truth.cloud.boot, truth.starts, truth.people.edits)
+        lives = (truth.cloud.boot - int(lied), truth.starts, truth.people.edits)
         if kind.startswith("rule-") and self.own_holds.get((by, kind)) == lives:
             raise Violated("I6", f"{kind} has tripped again, and nothing was started in between")
         self.own_holds[by, kind] = lives
