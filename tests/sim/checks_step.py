@@ -53,7 +53,7 @@ class AfterStep:
     def own_hold(self, hold: Hold, by: str, *, lied: bool) -> None:
         """I6: a restarter has placed a hold. A rule trips once for what it has seen, and not for our own stop.
 
-        `lied`: an old page was shown to it since this life began, so that it may speak of the one before.
+        `lied`: an old page was shown to it just now, so that it may speak of the life before.
         """
         truth = self.truth
         self.placed_now.add(hold.id)
