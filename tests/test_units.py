@@ -234,7 +234,9 @@ def test_no_sandbox_gets_weaker(tmp_path: Path, name: str) -> None:
 
 @needs_analyze
 @pytest.mark.runs("starts systemd-analyze security for each unit")
-@pytest.mark.parametrize("name", [*AGENTS, RUN, "spoteval-tunnel@.service"])
+@pytest.mark.parametrize(
+    "name", [*AGENTS, RUN, "spoteval-tunnel@.service", "spoteval-fence.service"]
+)
 def test_the_documents_say_each_exposure_and_stop(tmp_path: Path, name: str) -> None:
     """docs/units.md has the figures of systemd 252; a newer one gives a tenth or two less."""
     copies(tmp_path)
