@@ -108,6 +108,19 @@ def test_an_end_that_nobody_can_read_is_a_cut(tmp_path: Path) -> None:
     assert [part.name for part in found.attempts[0].parts] == ["episode.json", "logs/a.txt"]
 
 
+def test_a_link_in_the_place_of_all_episodes_holds_none(tmp_path: Path) -> None:
+    """The agents that look have keys which the run has not."""
+    keys = tmp_path / "credentials" / "follower"
+    keys.mkdir(parents=True)
+    (keys / "publisher").write_text("k")
+    (tmp_path / "work").mkdir()
+    for name in ("episodes", "cut"):
+        (tmp_path / "work" / name).symlink_to(tmp_path / "credentials")
+    found = Directory().survey(RUN, tmp_path / "work")
+    assert (found.attempts, found.in_flight) == ((), ())
+    assert Directory().salvage(RUN, tmp_path / "work") == ()
+
+
 def test_parts_are_all_plain_files(tmp_path: Path) -> None:
     """At any depth, and never what a link points at: an episode must not publish another's file."""
     path = episode(tmp_path, "1", "{}")

@@ -45,6 +45,28 @@ def test_of_a_directory_run_the_episodes_that_have_not_ended(tmp_path: Path) -> 
     assert set(salvage_files("directory", tmp_path)) == cut
 
 
+@pytest.mark.parametrize("link", ["episodes", "episodes/1", "episodes/1/deep"])
+def test_no_link_leads_to_a_key_of_the_agents(tmp_path: Path, link: str) -> None:
+    """What is copied the run may read afterwards: a link in its own directory must not make it a copy."""
+    key = put(tmp_path, "credentials/1/deep/publisher")
+    work = tmp_path / "work"
+    (work / link).parent.mkdir(parents=True)
+    to = {"episodes": key.parents[2], "episodes/1": key.parents[1]}.get(link, key.parent)
+    (work / link).symlink_to(to)
+    assert (work / "episodes/1/deep/publisher").is_file()
+    assert salvage_files("directory", work) == ()
+
+
+@pytest.mark.parametrize(("link", "name"), [("logs", "x.eval"), (BUFFER, "a/x.eval.7.db")])
+def test_no_link_leads_inspect_elsewhere(tmp_path: Path, link: str, name: str) -> None:
+    """Nor one in the place of its logs or buffers."""
+    put(tmp_path / "else", name)
+    work = tmp_path / "work"
+    (work / link).parent.mkdir(parents=True)
+    (work / link).symlink_to(tmp_path / "else")
+    assert salvage_files("inspect", work) == ()
+
+
 def test_a_harness_that_nobody_knows_is_an_error() -> None:
     """Not an empty answer."""
     with pytest.raises(KeyError):

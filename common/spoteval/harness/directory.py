@@ -196,6 +196,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _directories(path: Path) -> list[Path]:
-    if not path.is_dir():
+    """Those in a directory; none in a link to one, which the run could lay to what it may not read itself."""
+    if path.is_symlink() or not path.is_dir():
         return []
     return sorted(item for item in path.iterdir() if item.is_dir() and not item.is_symlink())

@@ -41,11 +41,14 @@ def container_filters(name: str) -> tuple[str, ...]:
 
 
 def salvage_files(name: str, work: Path) -> tuple[Path, ...]:
-    """Files below `work` that tell of the episodes a stop cut, newest first; links are left out.
+    """Files below `work` that tell of the episodes a stop cut, newest first; links and what they lead to are left out:
+    the run could lay one to a key that only the agents may read, and read the copy.
 
     Raises KeyError for a harness that does not exist.
     """
+    real = work.resolve()
     found = (path for path in _SALVAGE[name](work) if path.is_file() and not path.is_symlink())
+    found = (path for path in found if path.resolve().is_relative_to(real))
     aged = sorted(((path.stat().st_mtime_ns, path) for path in found), reverse=True)
     return tuple(path for _, path in aged)
 
