@@ -95,6 +95,10 @@ grace = "{grace}"
 start_window = "20s"
 backoff_max = "4s"
 short_run = "2s"
+# Every life here is shorter than the weather that the rules take for a fault.
+[grant]
+preemptions_before_healthy = 20
+preemptions_before_episodes = {{ preemptions = 20, episodes = 1 }}
 """
 
 
