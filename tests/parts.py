@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ class Parts:
     more: Found = field(default_factory=dict)
     """What belongs to all of them."""
     took_s: float = 0.0
+    _mine: set[str] = field(default_factory=set)
     _since_s: float = field(default_factory=time.monotonic)
 
     def add(self, name: str, result: Found) -> None:
@@ -59,13 +61,22 @@ class Parts:
             last = {key: value for key, value in before.items() if key != EARLIER}
             result = {**result, EARLIER: [*before.get(EARLIER, []), last]}
         self.found[name] = result
+        self._mine.add(name)
         self.keep()
 
     def keep(self) -> None:
-        """Write all of it."""
+        """Write all of it, with what another part has found in the meantime: they may run at the same time."""
         now_s = time.monotonic()
-        self.took_s, self._since_s = self.took_s + now_s - self._since_s, now_s
-        if self.path is not None:
+        passed_s, self._since_s = now_s - self._since_s, now_s
+        if self.path is None:
+            self.took_s += passed_s
+            return
+        with self.path.with_name(f".{self.path.name}.lock").open("w") as lock:
+            flock(lock, LOCK_EX)
+            other = _known(self.path, self.head)
+            mine = {name: self.found[name] for name in self._mine}
+            self.found = {**self.found, **other.get("found", {}), **mine}
+            self.took_s = max(self.took_s, float(other.get("took_s", 0.0))) + passed_s
             beside = self.path.with_name(f".{self.path.name}.tmp")
             beside.write_text(json.dumps(self.record(), indent=1))
             beside.rename(self.path)
@@ -82,20 +93,22 @@ class Parts:
 def parts(path: Path | None, own: Sequence[str], **head: object) -> Parts:
     """Those of the file, where it is of these sources and this head; else none."""
     whole = {"sources": sources(own), **head}
-    known = _read(path) if path is not None else {}
-    if not known or any(known.get(name) != value for name, value in whole.items()):
+    known = _known(path, whole) if path is not None else {}
+    if not known:
         return Parts(path, whole)
     more = {name: known[name] for name in known if name not in (*whole, "found", "took_s")}
     return Parts(path, whole, dict(known["found"]), more, float(known["took_s"]))
 
 
-def _read(path: Path) -> Found:
+def _known(path: Path, head: Mapping[str, object]) -> Found:
+    """What the file holds, where it is of this head; else nothing."""
     try:
         found = json.loads(path.read_text())
     except (OSError, ValueError):
         return {}
     is_whole = isinstance(found, dict) and isinstance(found.get("found"), dict)
-    return found if is_whole and isinstance(found.get("took_s"), int | float) else {}
+    is_timed = is_whole and isinstance(found.get("took_s"), int | float)
+    return found if is_timed and all(found.get(key) == head[key] for key in head) else {}
 
 
 @contextmanager

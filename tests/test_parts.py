@@ -53,6 +53,18 @@ def test_what_was_wrong_before_stays_on_record(file: Path) -> None:
     assert (last.again(["one", "two", "three"]), last.again(["two"])) == (1, 0)
 
 
+def test_parts_may_run_at_the_same_time(file: Path) -> None:
+    """None of them takes back what the other has found since it began, also of what both knew before."""
+    opened(file).add("z", {"wrong": ["x"]})
+    one, other = opened(file), opened(file)
+    one.add("a", {"wrong": []})
+    other.add("z", {"wrong": []})
+    one.add("c", {"wrong": []})
+    found = opened(file).found
+    assert set(found) == {"a", "c", "z"}
+    assert found["z"]["wrong"] == []
+
+
 @pytest.mark.parametrize(
     "harm", ["changed", "new", "gone", "renamed", "own/c", "one", "what", "torn", "absent"]
 )
