@@ -186,11 +186,16 @@ def until(
     what: str,
     more: Callable[[], str] = str,
     every_s: float = EVERY_S,
+    *,
+    heeds_end: bool = True,
 ) -> float:
-    """Wait until it holds, and return for how long. Raises Broken after `within_s`, with `more` to look at."""
+    """Wait until it holds, and return for how long. Raises Broken after `within_s`, with `more` to look at.
+
+    Also at the end of the program; what tidies up does not heed that.
+    """
     began_s = time.monotonic()
     while not true():
-        if ENDING.is_set():
+        if heeds_end and ENDING.is_set():
             raise Broken(f"given up: {what}")
         if time.monotonic() - began_s > within_s:
             raise Broken(f"waited {within_s:g} s for {what}{_indented(more())}")
@@ -214,7 +219,7 @@ def _end(leader: int) -> None:
     """KILL to the PID 1 of a machine; the kernel ends the rest of it."""
     with suppress(ProcessLookupError):
         os.kill(leader, signal.SIGKILL)
-    until(lambda: not _is_first(leader), DIE_S, f"process {leader} to die")
+    until(lambda: not _is_first(leader), DIE_S, f"process {leader} to die", heeds_end=False)
 
 
 def _is_first(pid: int) -> bool:
