@@ -143,10 +143,6 @@ class Nspawn:
         """Wait until the machine has booted. Raises Broken."""
         until(self._has_booted, within_s, f"{self.name} to boot", self.console)
 
-    def off(self, within_s: float = DIE_S) -> None:
-        """Wait until it is off. Raises Broken."""
-        until(lambda: self.leader is None, within_s, f"{self.name} to go off", self.console)
-
     def journal(self, *words: str) -> str:
         """What its journal holds, also while it is off."""
         folder = self.root / "var" / "log" / "journal"

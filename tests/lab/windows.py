@@ -47,7 +47,7 @@ class Taken:
 
     def ended_s(self, unit: str) -> float | None:
         """Seconds from the button to the end of a unit."""
-        return self._first(unit, _ENDS) or self._first(unit, (f"{unit}: {_ENDS[1]}",))
+        return self._first(unit, _ENDS)
 
     def _first(self, unit: str, words: Sequence[str]) -> float | None:
         own = (entry for entry in self.journal if entry.unit == unit)

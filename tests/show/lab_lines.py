@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab import package, tools
+from lab import package, root, tools
 from lab.orphans import sweep
 from lab.shell import ENDING, Skipped
 from lab.world import Kit
@@ -55,8 +55,9 @@ class Lab:
         except Skipped as reason:
             return str(reason)
         sweep()
-        kit = package.kit(self._stage.scratch)
         pool = ThreadPoolExecutor(AT_ONCE)
+        pool.submit(root.with_harness)  # beside the package; where it breaks, the scenes say so
+        kit = package.kit(self._stage.scratch)
         items = self._scenes.items()
         return {name: pool.submit(self._play, name, scene, kit) for name, scene in items}
 

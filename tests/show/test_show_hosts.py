@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lab import package, tools
+from lab import package, root, tools
 from lab.shell import Skipped
 from lab.world import Kit
 from show import lab_lines
@@ -23,6 +23,7 @@ def no_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools, "ready", lambda: None)
     monkeypatch.setattr(lab_lines, "sweep", lambda: 0)
     monkeypatch.setattr(package, "kit", lambda place: KIT)
+    monkeypatch.setattr(root, "with_harness", lambda: Path("h"))
 
 
 def stage(tmp_path: Path, *parts: str, full: bool = False) -> Stage:
