@@ -16,8 +16,9 @@ from show.lines import Line, judged
 RESTARTER, HOLDS = "spoteval-restarter.service", "/var/lib/spoteval/holds"
 NEVER = "never"
 GUEST_HOLDS = "/mnt/durable/spoteval/holds"
+GUEST_S = 5.0 + 3.0
 EVERY_S, SLACK_S = 2.0, 3.0
-"""Of the lab's restarter; and what a loaded machine may add."""
+"""Of the guest's agents with what a loaded machine may add; of the lab's restarter, and the same apart."""
 
 
 def lines(place: Path, kit: Kit) -> Iterator[Line]:
@@ -37,7 +38,7 @@ def lines(place: Path, kit: Kit) -> Iterator[Line]:
 def _keep_alive(lab: World) -> Iterator[Line]:
     """Setup has touched it; without it the machine would have gone off."""
     unit, at = "spoteval-idle-guard.service", now()
-    seen = _shown(lab.guest, unit, 'keep_alive="setup', at, 60.0)
+    seen = _shown(lab.guest, unit, 'keep_alive="setup', at, GUEST_S)
     lab.guest.must("sleep 20")
     up = lab.guest.leader is not None and lab.cloud.state == "RUNNING"
     figure = f"shown after {seen}; on after 20 s without use, idle after 8 s" if up else "off"
@@ -51,13 +52,15 @@ def _guest_hold(lab: World) -> Iterator[Line]:
     )
     at = now()
     begin(lab)
+    typing_s = (now() - at).total_seconds()
     lab.guest.must(f"echo 'lab' > {GUEST_HOLDS}/keep-alive")  # the start of the run removes setup's
-    seen = _shown(lab.guest, unit, 'stage=guest-hold hold_reason="lab: not yet"', at, 60.0)
+    word = 'stage=guest-hold hold_reason="lab: not yet"'
+    seen = _shown(lab.guest, unit, word, at, typing_s + GUEST_S)
     active = lab.guest.type("systemctl is-active spoteval-run").out.strip()
     yield judged(
         seen != NEVER and active == "inactive",
         "hold guest: obeyed and shown",
-        f"shown after {seen}; run {active}",
+        f"shown after {seen}, of which {typing_s:.1f} s of typing; run {active}",
     )
     at = now()
     lab.guest.must(f"rm {GUEST_HOLDS}/guest")
@@ -109,7 +112,7 @@ def _touched(lab: World, sky: Commanded) -> Iterator[Line]:
 def _kill_switch(lab: World) -> Iterator[Line]:
     unit, at = "spoteval-end-handler.service", now()
     lab.guest.must(f"echo 'lab: leave it' > {GUEST_HOLDS}/kill-switch")
-    seen = _shown(lab.guest, unit, "decision=kill-switch", at, 15.0)
+    seen = _shown(lab.guest, unit, "decision=kill-switch", at, GUEST_S)
     until(lambda: complete(lab), 240.0, "the run to be complete", lambda: last(lab.guest))
     lab.guest.must("sleep 10")
     up, ended = lab.cloud.state == "RUNNING", paths(lab).run(RUN).end.exists()
