@@ -67,6 +67,22 @@ def test_right_after_a_kill(tmp_path: Path) -> None:
     assert found.pending[0].verdict == "C"
 
 
+def test_a_kill_in_the_middle_of_a_stop_leaves_cuts_and_no_ends(tmp_path: Path) -> None:
+    """SIGINT has cancelled what ran, which the buffer holds as ended; KILL came before the log did."""
+    inspect_work(tmp_path, ["killed"])
+    ended, running = killed_rows()
+    said = {"completed_at": "2026-12-01T16:42:29.470762+00:00", "completed": True, "scores": {}}
+    said["error"] = 'CancelledError("Cancelled via cancel scope 7f77f0089580")'
+    buffer(tmp_path, [ended, {**running, **said}])
+    found = survey(tmp_path)
+    assert keys(found) == {
+        "finished": ["demo/item-000/1", "demo/item-001/1"],
+        "cut": ["demo/item-003/1"],
+        "pending": ["demo/item-002/1"],
+        "in_flight": [],
+    }
+
+
 def test_the_recovery_tells_the_same_as_the_buffer(tmp_path: Path) -> None:
     """The attempts keep their ids: nothing is counted twice when Inspect writes the buffer into a log."""
     inspect_work(tmp_path, ["killed"])

@@ -22,6 +22,8 @@ from spoteval.shape import Table
 
 MACHINE = Path(__file__).with_name("machine.py")
 RUN = "drill"
+TYPED_S = 180.0
+"""Hung, not slow: `run new` asks Inspect for its version, which takes most of a minute on a machine that is full."""
 GUEST = """\
 [host]
 role = "guest"
@@ -154,9 +156,10 @@ class Box:
 
     def type(self, *words: str) -> Finished:
         """A `spoteval` command on this host; raises Never where it fails."""
-        done = run(["spoteval", *words], 60.0, environment(host_environment(self.paths.node)))
+        done = run(["spoteval", *words], TYPED_S, environment(host_environment(self.paths.node)))
         if not done.ok:
-            raise Never(f"spoteval {' '.join(words)}: {(done.err or done.out).strip()}")
+            why = (done.err or done.out).strip() or f"no word within {TYPED_S:g} s"
+            raise Never(f"spoteval {' '.join(words)}: {why}")
         return done
 
     def until(

@@ -77,7 +77,8 @@ def survey_of(found: EvalSet) -> Survey:
     cut = [_cut(row.attempt) for row in rows if not row.alive]
     alive = [row.attempt for row in rows if row.alive]
     numbered = _numbered([*logged, *cut, *alive])
-    living = {attempt.native_id for attempt in alive}
+    # One that SIGINT cut has its end in the buffer where KILL came before the log was written: it ran to no end.
+    living = {item.native_id for item in alive if item.outcome is None or item.finished}
     return Survey(
         intended=_intended(found),
         changed=tuple(_changed(found)),
