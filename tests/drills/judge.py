@@ -1,7 +1,7 @@
 """What a drill shows: the run's records, its store and the episodes' own witness, beside the undisturbed run."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 
 from drills.box import RUN, Box
@@ -132,12 +132,19 @@ def _cut_and_settled(played: Played, done: Mapping[str, int]) -> tuple[int, int]
 def _ended_by(box: Box) -> str:
     """What the last interruption's own steps say the run ended at."""
     found = sorted(box.run.interruptions.glob("*/steps.jsonl"))
-    for line in read_lines(found[-1]).records if found else ():
-        step, detail = str(line["step"]), str(line["detail"])
-        if step.startswith("SIG") and detail == "0 left":
-            return step
-        if step == "kill":
-            return "KILL" if not detail.startswith("0 ") else "nobody"
+    lines = read_lines(found[-1]).records if found else ()
+    return ended_by((str(line["step"]), str(line["detail"])) for line in lines)
+
+
+def ended_by(steps: Iterable[tuple[str, str]]) -> str:
+    """The signal at which nobody was left. Where KILL found nobody any more, the last one before it: the run went
+    after that one's time was up and before KILL looked."""
+    last = "nobody"
+    for step, detail in steps:
+        if step.startswith("SIG"):
+            last = step
+        if (step.startswith("SIG") and detail == "0 left") or step == "kill":
+            return "KILL" if step == "kill" and not detail.startswith("0 ") else last
     return "nothing"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from drills.campaign import Outcome
 from drills.cells import EVERY, FIXED, MOMENTS, PATHS, WINDOWS, Cell, cell_of
-from drills.judge import Row
+from drills.judge import Row, ended_by
 from drills.seen import Witnessed, witnessed
 from show.drill_lines import judged_drills
 
@@ -59,6 +59,24 @@ def test_who_ran_again_after_an_end(tmp_path: Path) -> None:
     assert not errors.rerun
     assert errors.errors_rerun == {"a/1"}
     assert witnessed(tmp_path / "absent").lines == ()
+
+
+@pytest.mark.parametrize(
+    ("steps", "signal"),
+    [
+        ("SIGINT:0 left", "SIGINT"),
+        ("SIGINT:1 left,SIGTERM:0 left", "SIGTERM"),
+        ("SIGINT:1 left,SIGTERM:1 left,kill:1 killed", "KILL"),
+        ("SIGINT:1 left,kill:0 killed", "SIGINT"),
+        ("SIGINT:1 left,SIGTERM:1 left,kill:0 killed", "SIGTERM"),
+        ("kill:0 killed", "nobody"),
+        ("marker:x", "nothing"),
+    ],
+)
+def test_what_the_run_ended_at(steps: str, signal: str) -> None:
+    """The first signal that left nobody; one that came too late to be seen at its own step is still the one."""
+    pairs = (step.split(":") for step in steps.split(","))
+    assert ended_by((name, detail) for name, detail in pairs) == signal
 
 
 def test_the_fixed_cells_leave_out_nothing() -> None:
