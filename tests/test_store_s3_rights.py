@@ -32,7 +32,7 @@ def test_check_on_the_guest(hosts: Hosts, moto_service: Service) -> None:
     said = hosts.guest("check").lines
     url = moto_service.url()
     assert f"store        ok    {url}: put below instances/gpu-1/ works, create-only" in said
-    assert "store        ok    this key may neither list nor release" in said
+    assert "store        ok    this key may neither list, get nor release" in said
 
 
 def test_check_names_a_guest_with_too_much(hosts: Hosts, moto_service: Service) -> None:
