@@ -26,6 +26,9 @@ from spoteval_agents.boot_resume.work import Tools, post
 from spoteval_agents.boot_resume.world import World
 
 PROBE_S = 60.0  # longer than the steps of a look together
+TOLD_EVERY_S = (
+    10.0  # how often the journal hears that a stage goes on: it is looked at twice a second
+)
 _LISTEN_S = 0.1  # how soon the end of slow work is noticed
 
 
@@ -143,7 +146,7 @@ def build(config: GuestConfig, host: HostPaths, session: str) -> Agent:
         world=World(config, host, members, session, policy_of(config)),
         hands=Hands(config, host, disk, session, Worker(), tools),
         poster=Worker(),
-        log=DecisionLog(None),
+        log=DecisionLog(None, told_every_s=TOLD_EVERY_S),
     )
 
 

@@ -35,20 +35,26 @@ def log_events(path: Path, events: Sequence[Event], *, durable: bool = True) -> 
 
 @dataclass(slots=True)
 class DecisionLog:
-    """The journal gets every line; the file keeps changes and one line an hour."""
+    """The journal gets every change, and what stays the same every `told_every_s`; the file keeps changes and one
+    line an hour."""
 
     path: Path | None
     limit_bytes: int = 16_000_000
+    told_every_s: float = 0.0
     _word: str | None = field(default=None, init=False)
     _kept: Mark | None = field(default=None, init=False)
+    _said: str | None = field(default=None, init=False)
+    _told: Mark | None = field(default=None, init=False)
 
     def write(self, decision: Decision, now: Now) -> str:
         """Log one decision; returns its line."""
         line = decision.line()
-        tell(line)
-        since_s = elapsed_s(self._kept, now) if self._kept is not None else None
         word = f"{decision.word} {decision.pairs.get('stage', '')}"  # another stage is a change too
-        if self.path is not None and kept(self._word, word, since_s):
+        told_s = _since_s(self._told, now)
+        if word != self._said or told_s is None or told_s >= self.told_every_s:
+            self._said, self._told = word, now.mark
+            tell(line)
+        if self.path is not None and kept(self._word, word, _since_s(self._kept, now)):
             self._keep(self.path, word, line, now)
         return line
 
@@ -57,3 +63,8 @@ class DecisionLog:
         if path.exists() and path.stat().st_size > self.limit_bytes:
             path.replace(path.with_suffix(".jsonl.1"))
         append_line(path, {"at": stamp(now.wall), "line": line}, durable=False)
+
+
+def _since_s(mark: Mark | None, now: Now) -> float | None:
+    """None where nobody knows: then it is told."""
+    return elapsed_s(mark, now) if mark is not None else None
