@@ -271,9 +271,13 @@ def test_a_boot_whose_episodes_began_was_healthy() -> None:
 
 
 def test_what_fails_waits_and_the_others_go_on() -> None:
-    """A claim in vain is asked for again after its pause, until it is on the disk."""
-    look = seen(claimed=False)
-    state, _ = heard({"epoch": Unreadable("timeout:20s")}, look=look)
-    assert posted(state, look) == "booted"
-    assert posted(state, look, 9.9) == "booted"
-    assert posted(state, look, 10.0) == "epoch"
+    """A claim in vain is asked for again after its pause, twice as long each time up to the limit."""
+    look, state = seen(claimed=False), State()
+    for pause_s in (1.0, 2.0, 4.0, 8.0, 10.0, 10.0):
+        state, _ = heard({"epoch": Unreadable("timeout:20s")}, state, look)
+        assert posted(state, look) == "booted"
+        assert posted(state, look, pause_s - 0.1) == "booted"
+        assert posted(state, look, pause_s) == "epoch"
+    state, _ = heard({"epoch": "put"}, state, look)
+    state, _ = heard({"epoch": Unreadable("timeout:20s")}, state, look)
+    assert posted(state, look, 1.0) == "epoch"

@@ -84,9 +84,12 @@ def _heard(
                 state, health=_health(state, work.removeprefix(watching("")), word, now)
             )
         elif isinstance(word, Unreadable):
-            state = replace(state, failed={**state.failed, work: (word.why, now.mark)})
+            tries = {**state.tries, work: state.tries.get(work, 0) + 1}
+            failed = {**state.failed, work: (word.why, now.mark)}
+            state = replace(state, failed=failed, tries=tries)
         else:
             failed = {key: value for key, value in state.failed.items() if key != work}
+            tries = {key: value for key, value in state.tries.items() if key != work}
             state = (
                 replace(state, facts=_facts(word, took_s.get(work, 0.0)))
                 if work == FACTS
@@ -94,7 +97,7 @@ def _heard(
             )
             forked = word if word.startswith(FORKED) else state.forked
             posted = state.posted | {work}
-            state = replace(state, failed=failed, forked=forked, posted=posted)
+            state = replace(state, failed=failed, tries=tries, forked=forked, posted=posted)
         state = replace(state, epoch_tried=state.epoch_tried or work == rows_gate.EPOCH)
     return state
 

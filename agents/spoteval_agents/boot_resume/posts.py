@@ -5,6 +5,9 @@ from spoteval.control.facts import BOOTED, run_fact
 from spoteval_agents.boot_resume.rows_gate import EPOCH
 from spoteval_agents.boot_resume.seen import Policy, Seen, State
 
+FIRST_RETRY_S = 1.0
+"""After the first failure, then twice as long each time up to the policy's: a life may be over in ten seconds."""
+
 
 def due(state: State, seen: Seen, policy: Policy, now: Now) -> str | None:
     """The next thing to post: a fact's name or the epoch's claim; None where all is told or has just failed."""
@@ -30,4 +33,8 @@ def _open(state: State, seen: Seen) -> list[str]:
 
 def _paused(item: str, state: State, policy: Policy, now: Now) -> bool:
     found = state.failed.get(item)
-    return found is not None and (elapsed_s(found[1], now) or 0.0) < policy.retry_s
+    if found is None:
+        return False
+    doublings = min(state.tries.get(item, 1) - 1, 10)
+    wait_s = min(policy.retry_s, FIRST_RETRY_S * 2.0**doublings)
+    return (elapsed_s(found[1], now) or 0.0) < wait_s

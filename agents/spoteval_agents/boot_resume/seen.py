@@ -143,6 +143,8 @@ class State:
     probes: Mapping[str, Probe] = field(default_factory=dict)
     failed: Mapping[str, tuple[str, Mark]] = field(default_factory=dict)
     """Work that failed: why, and when; it is tried again after a while."""
+    tries: Mapping[str, int] = field(default_factory=dict)
+    """How often in a row it has failed."""
     posted: frozenset[str] = frozenset()
     """Facts that the store has."""
     facts: Facts | None = None
