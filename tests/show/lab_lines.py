@@ -1,5 +1,6 @@
 """Lines of the lab's scenes: the package is built once, and two scenes are played at a time, as most is waiting."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -64,11 +65,16 @@ class Lab:
     def _play(self, name: str, scene: Scene, kit: Kit) -> Played:
         played = Played()
         try:
-            for line in scene(self._stage.scratch / name.replace(" ", "-"), kit):
+            for line in scene(self._stage.scratch / folder(name), kit):
                 played.lines.append(line)
         except Exception as error:  # noqa: BLE001  told where the line is due
             played.error = error
         return played
+
+
+def folder(name: str) -> str:
+    """Where a scene of this name plays: what nspawn binds may hold no colon, which separates its parts."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower())
 
 
 def end_all() -> None:

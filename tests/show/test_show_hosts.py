@@ -10,7 +10,7 @@ from lab.shell import Skipped
 from lab.world import Kit
 from show import lab_lines
 from show.hosts_whole import scenes, shows
-from show.lab_lines import Lab, Scene
+from show.lab_lines import Lab, Scene, folder
 from show.lines import Line
 from show.stage import Stage
 
@@ -89,3 +89,8 @@ def test_every_scene_is_shown(tmp_path: Path) -> None:
     """None of them is only listed."""
     names = {one.what for one in shows(stage(tmp_path))}
     assert names >= set(scenes(stage(tmp_path)))
+
+
+def test_the_folder_of_a_scene_can_be_bound() -> None:
+    """A colon separates the two ends of what nspawn binds."""
+    assert folder("pipx: a first hour") == "pipx-a-first-hour"
