@@ -172,8 +172,6 @@ def _commands(settings: Settings) -> Iterator[Command]:
     for key in ("ExecStartPre", "ExecStart", "ExecStartPost"):
         for line in _all(settings, "Service", key):
             prefix = line[: len(line) - len(line.lstrip("-+!:@"))]
-            if "+" in prefix:  # for root, whatever the unit's user: a local node never is
-                continue
             yield Command(tuple(shlex.split(line[len(prefix) :])), "-" in prefix)
 
 
