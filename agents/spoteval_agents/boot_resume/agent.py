@@ -26,9 +26,7 @@ from spoteval_agents.boot_resume.work import Tools, post
 from spoteval_agents.boot_resume.world import World
 
 PROBE_S = 60.0  # longer than the steps of a look together
-TOLD_EVERY_S = (
-    10.0  # how often the journal hears that a stage goes on: it is looked at twice a second
-)
+TOLD_EVERY_S = 10.0  # how often the journal hears of a stage that goes on
 _LISTEN_S = 0.1  # how soon the end of slow work is noticed
 
 

@@ -21,7 +21,8 @@ _COLOURS = {OK: "green", WARN: "yellow", FAIL: "red"}
 def check(as_json: bool) -> int:
     """Is this host ready? Every line ok, or what to do.
 
-    Strict about the whole host file; changes nothing but one small object in the store, put to see whether it may be.
+    Strict about the whole host file. Changes two things alone: one small object is put into the store to see whether
+    it may be, and on a guest root closes the clouds' metadata addresses to the run's user, as the run's start does.
     """
     host = this_host()
     found = list(checks_of(host))
