@@ -10,6 +10,7 @@ import pytest
 
 from crash_points import Crash, CrashPoints
 from hook_world import GONE, Guest
+from spoteval.config.window import reserve_s
 from spoteval.control import disk, requests
 from spoteval.control.requests import Answer
 from spoteval.control.runcontrol import RESUME_UNIT, RUN_UNIT
@@ -21,7 +22,7 @@ from spoteval.interruption import Opened
 from spoteval.notice.open import NOTICES
 from spoteval.run import RunPlan, RunRecord
 from spoteval.shape import Reading, Unreadable
-from spoteval_agents.shutdown_hook.plan import plan_for, reserve_s
+from spoteval_agents.shutdown_hook.plan import plan_for
 from spoteval_agents.shutdown_hook.stages import FOLLOWER_UNIT
 from spoteval_agents.shutdown_hook.watch import Polled
 

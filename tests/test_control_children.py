@@ -8,7 +8,7 @@ import pytest
 
 from spoteval.control import children
 from spoteval.control.children import Reply
-from spoteval.machine.process import Child, Finished
+from spoteval.machine.process import Child, Finished, Run
 from spoteval.shape import Unreadable
 
 Script = Callable[[str], None]
@@ -27,7 +27,7 @@ def spoteval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Script:
     return write
 
 
-def answered(code: int, out: str = "", err: str = "", timed_out: bool = False) -> children.Run:
+def answered(code: int, out: str = "", err: str = "", timed_out: bool = False) -> Run:
     """A child that ended so."""
 
     def run(argv: Sequence[str], within_s: float) -> Finished:
@@ -37,7 +37,7 @@ def answered(code: int, out: str = "", err: str = "", timed_out: bool = False) -
     return run
 
 
-def ask(run: children.Run) -> object:
+def ask(run: Run) -> object:
     """One question through that child."""
     return children.ask(["hold", "place", "--reason", "x"], 20, run)
 
@@ -74,7 +74,7 @@ def test_exit_3_is_a_refusal_with_or_without_an_object(out: str, forked: bool) -
         (answered(127, "", "spoteval: No such file or directory"), "No such file"),
     ],
 )
-def test_everything_else_is_unreadable(run: children.Run, why: str) -> None:
+def test_everything_else_is_unreadable(run: Run, why: str) -> None:
     """Nobody may conclude that it was done, nor that it was not."""
     reply = ask(run)
     assert isinstance(reply, Unreadable)

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spoteval.config.guest import ShutdownSettings
-from spoteval_agents.shutdown_hook.plan import REFUSED_BELOW_S, Plan, plan_for, reserve_s
+from spoteval.config.window import reserve_s
+from spoteval_agents.shutdown_hook.plan import REFUSED_BELOW_S, Plan, plan_for
 
 FREE = ShutdownSettings()
 windows = st.floats(0, 7200)

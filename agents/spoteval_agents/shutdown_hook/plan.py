@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from spoteval.config.guest import ShutdownSettings
+from spoteval.config.window import reserve_s
 
 REFUSED_BELOW_S = 3.0
 FIRST_STEP_ONLY_S = 5.0
-_RESERVE_S, _RESERVE_SHARE = 10.0, 6
 
 # Usable seconds: own stop by, empty by, salvage by; seconds from the marker on. Linear in between.
 _ROWS = (
@@ -38,11 +38,6 @@ class Plan:
     def refused(self) -> bool:
         """Whether the time is too short to stop anything in order."""
         return self.usable_s < REFUSED_BELOW_S
-
-
-def reserve_s(window_s: float) -> float:
-    """What is kept for the machine's own end."""
-    return min(_RESERVE_S, max(0.0, window_s) / _RESERVE_SHARE)
 
 
 def plan_for(window_s: float, typed: ShutdownSettings) -> Plan:

@@ -5,13 +5,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from spoteval.machine import process
-from spoteval.machine.process import Child, Finished
+from spoteval.machine.process import Child, Run
 from spoteval.shape import Reading, Table, Unreadable
 
 PROGRAM = "spoteval"
 REFUSED = 3
 
-Run = Callable[[Sequence[str], float], Finished]
 Ask = Callable[[Sequence[str], float], "Reading[Reply]"]
 
 

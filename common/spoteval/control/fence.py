@@ -4,7 +4,7 @@ import pwd
 
 from spoteval.control.runcontrol import RUN_UNIT
 from spoteval.machine import fence, process
-from spoteval.machine.fence import Run
+from spoteval.machine.process import Run
 from spoteval.shape import Reading, Unreadable
 
 _WITHIN_S = 5.0

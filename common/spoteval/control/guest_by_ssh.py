@@ -1,16 +1,13 @@
 """The guest hold, placed from the restarter host where [instance] ssh allows it."""
 
 import shlex
-from collections.abc import Callable, Sequence
 
 from spoteval.control.refused import Failed
 from spoteval.machine import process
-from spoteval.machine.process import Finished
+from spoteval.machine.process import Run
 
 WITHIN_S = 40.0
 _OPTIONS = ("-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
-
-Run = Callable[[Sequence[str], float], Finished]
 
 
 def place_guest_hold(target: str, reason: str, by: str, run: Run = process.run) -> str:

@@ -1,19 +1,16 @@
 """Versions that a run record freezes: ours, and that of the harness in its own environment."""
 
 import re
-from collections.abc import Callable, Sequence
 
 from spoteval import __version__
 from spoteval.machine import process
-from spoteval.machine.process import Finished
+from spoteval.machine.process import Finished, Run
 from spoteval.run import RunPlan
 
 UNKNOWN = "unknown"
 WITHIN_S = 60.0
 """A harness with heavy imports takes ten seconds to say its version on a cold disk."""
 _VERSION = re.compile(r"\d+\.\d+[0-9A-Za-z.+-]*")
-
-Run = Callable[[Sequence[str], float], Finished]
 
 
 def versions(plan: RunPlan, run: Run = process.run) -> dict[str, str]:

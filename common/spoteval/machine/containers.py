@@ -2,12 +2,12 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from spoteval.machine import process
-from spoteval.machine.process import Finished
+from spoteval.machine.process import Finished, Run
 from spoteval.shape import Reading, Unreadable
 
 ASK_S, REMOVE_S = 10.0, 30.0
@@ -17,8 +17,6 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "podman": ("podman", "--remote"),
 }
 _MICROSECONDS = 6
-
-Run = Callable[[Sequence[str], float], Finished]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,8 @@
 control groups only, and is silent about it elsewhere. A rule for a user id works on each kernel since 4.10.
 """
 
-from collections.abc import Callable, Sequence
-
 from spoteval.machine import process
-from spoteval.machine.process import NOT_FOUND, Finished
+from spoteval.machine.process import NOT_FOUND, Run
 from spoteval.shape import Reading, Unreadable
 
 METADATA = ("169.254.169.254", "169.254.170.2", "fd00:ec2::254")
@@ -15,8 +13,6 @@ METADATA = ("169.254.169.254", "169.254.170.2", "fd00:ec2::254")
 PRIORITY = 90
 """After the table of this machine's own addresses (0), before all others."""
 WITHIN_S = 5.0
-
-Run = Callable[[Sequence[str], float], Finished]
 
 
 def close_to(uid: int, run: Run = process.run) -> Reading[tuple[str, ...]]:

@@ -1,16 +1,12 @@
 """How busy the GPUs are, as the driver's own tool says."""
 
-from collections.abc import Callable, Sequence
-
 from spoteval.machine import process
-from spoteval.machine.process import Finished
+from spoteval.machine.process import Run
 from spoteval.shape import Reading, Unreadable
 
 QUERY = ("nvidia-smi", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits")
 WITHIN_S = 10.0
 """A driver that hangs makes its tool hang."""
-
-Run = Callable[[Sequence[str], float], Finished]
 
 
 def gpu_share(run: Run = process.run) -> Reading[float]:

@@ -1,18 +1,15 @@
 """The GPUs of this machine, by `nvidia-smi`: asked in a child with a deadline, since it hangs with its driver."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from spoteval.machine import process
-from spoteval.machine.process import NOT_FOUND, Finished
+from spoteval.machine.process import NOT_FOUND, Run
 from spoteval.shape import Reading, Unreadable
 
 WITHIN_S = 20.0
 """Without persistence mode the driver starts anew for each question: some seconds on eight GPUs."""
 _QUERY = ("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
 _MAKER = "NVIDIA "
-
-Run = Callable[[Sequence[str], float], Finished]
 
 
 @dataclass(frozen=True, slots=True)

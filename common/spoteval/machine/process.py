@@ -4,7 +4,7 @@ import os
 import selectors
 import signal
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +36,10 @@ class Finished:
     def ok(self) -> bool:
         """Whether it ended by itself, with 0."""
         return self.code == 0 and not self.timed_out and not self.too_much
+
+
+Run = Callable[[Sequence[str], float], Finished]
+"""How `run` is called by who only asks a program: its words, and how many seconds it may take."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ Read only. No right is needed to ask systemd for a state; for the lines, the gro
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from spoteval.machine import process
 from spoteval.machine.cgroup import MARK
-from spoteval.machine.process import Finished
+from spoteval.machine.process import Run
 from spoteval.shape import Reading, Unreadable
 
 WITHIN_S = 5.0
@@ -22,8 +22,6 @@ OFF = "off"
 """What a local node writes into a unit's journal when a life ends."""
 _ASKED = ("LoadState", "ActiveState", "Result", "NRestarts")
 _OWN_LINE = re.compile(r"^\S+ -- (\S+) ?(.*)$")
-
-Run = Callable[[Sequence[str], float], Finished]
 
 
 @dataclass(frozen=True, slots=True)

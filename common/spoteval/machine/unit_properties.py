@@ -1,14 +1,13 @@
 """What the service manager has in force for units: its own answer, all drop-ins included."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from spoteval.machine import process
-from spoteval.machine.process import Finished
+from spoteval.machine.process import Run
 from spoteval.shape import Reading, Unreadable
 
 WITHIN_S = 10.0
 
-Run = Callable[[Sequence[str], float], Finished]
 Properties = Mapping[str, str]
 
 

@@ -1,16 +1,14 @@
 """The check of Docker's data: images on the boot disk go with the node, and come again after each preemption."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from spoteval.machine import process
-from spoteval.machine.process import Finished
+from spoteval.machine.process import Run
 from spoteval.report.check import Check, ok, warn
 
 _ASK_S, _COUNT_S = 5.0, 20.0
 _GB = 1e9
-
-Run = Callable[[Sequence[str], float], Finished]
 
 
 def docker_check(disk: Path, run: Run = process.run) -> Iterator[Check]:

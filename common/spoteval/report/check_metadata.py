@@ -6,7 +6,7 @@ from pathlib import Path
 
 from spoteval.control.fence import fence_run
 from spoteval.machine import process
-from spoteval.machine.fence import Run
+from spoteval.machine.process import Run
 from spoteval.report.check import Check, ok, warn
 from spoteval.shape import Unreadable
 

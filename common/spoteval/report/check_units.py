@@ -1,13 +1,14 @@
 """The checks of systemd: what is in force for the units, not what their files ask for."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from spoteval.config.window import reserve_s
 from spoteval.control.dropins import FOLLOWER, NAME, RUN, mount_unit
 from spoteval.local.unit_file import span_s
 from spoteval.machine import process
-from spoteval.machine.process import Finished
+from spoteval.machine.process import Run
 from spoteval.machine.unit_properties import Properties, properties
 from spoteval.paths import HostPaths
 from spoteval.report.agents import AGENTS
@@ -22,9 +23,7 @@ _ASKED = ("After", "JobTimeoutUSec", "LoadState", "TimeoutStopUSec", "UnitFileSt
 _BUS = ("dbus.service", "dbus.socket")
 _LIST_S = 10.0
 _MOST_NAMED = 5
-_RESERVE_S, _RESERVE_SHARE = 10.0, 6.0
 
-Run = Callable[[Sequence[str], float], Finished]
 Units = Mapping[str, Properties]
 
 
@@ -64,7 +63,7 @@ def guest_units(wanted: Wanted, run: Run = process.run) -> Iterator[Check]:
 
 def hook_check(units: Units, window_s: float) -> Check:
     """A stop that systemd ends before the plan does would cut the last pass off."""
-    needed_s = window_s - min(_RESERVE_S, window_s / _RESERVE_SHARE)
+    needed_s = window_s - reserve_s(window_s)
     has_s = _span(units[HOOK], "TimeoutStopUSec")
     if has_s is not None and has_s < needed_s:
         return fail(
