@@ -218,6 +218,22 @@ def test_a_clock_that_is_off_is_named(bench: Bench, code: str, by_s: int, side: 
     with pytest.raises(StoreError, match=rf"this host's clock is 120\d s {side}") as error:
         bench.store.put("a", b"x")
     assert not isinstance(error.value, StoreRefused)
+    assert len(bench.proxy.seen) == 2  # signed anew with the service's time, once
+    bench.store._kept.ahead_s = 0.0
+
+
+def test_a_clock_that_is_off_is_corrected(bench: Bench) -> None:
+    """The next try bears the service's time, and so does every later call; a person can be told."""
+    theirs = format_datetime(read_now().wall + timedelta(seconds=1203))
+    bench.faults(Fault(403, "RequestTimeTooSkewed", {"Date": theirs}))
+    assert bench.store.put("a", b"x") is Put.CREATED
+    assert bench.store.put("b", b"x") is Put.CREATED
+    first, *later = (headers["X-Amz-Date"] for _, _, headers in bench.proxy.seen)
+    assert len(later) == 2
+    assert all(at > first[:11] + first[11:] for at in later)
+    assert "this host's clock is 120" in str(bench.store.complaint)
+    assert bench.clock.pauses == []
+    bench.store._kept.ahead_s = 0.0
 
 
 def test_a_service_without_conditions_acknowledges(bench: Bench) -> None:
@@ -302,19 +318,14 @@ def test_nobody_there_is_said_at_once(moto_service: Service) -> None:
 
 
 def test_the_condition_as_a_header_of_our_own(bench: Bench) -> None:
-    """As with a botocore that has no parameter for it: created once, then EXISTS, and the header is signed."""
-    store = bench.service.part(
-        S3Store(bench.service.url(), bench.service.place("control", bench.proxy.endpoint)),
-        bench.below,
-    )
-    store._kept.use_header()
-    assert store.put("a", b"x") is Put.CREATED
-    assert store.put("a", b"y") is Put.EXISTS
+    """Whatever version of botocore there is: created once, then EXISTS, and the header is signed."""
+    assert bench.store.put("a", b"x") is Put.CREATED
+    assert bench.store.put("a", b"y") is Put.EXISTS
     for _, _, headers in bench.proxy.seen:
         assert headers["If-None-Match"] == "*"
         assert "if-none-match" in headers["Authorization"]
     bench.faults(NO_CONDITION)
-    assert store.put("b", b"x") is Put.ACKNOWLEDGED
+    assert bench.store.put("b", b"x") is Put.ACKNOWLEDGED
     assert "If-None-Match" not in bench.proxy.seen[-1][2]
 
 

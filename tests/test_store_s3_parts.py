@@ -18,20 +18,20 @@ from hypothesis import strategies as st
 
 from spoteval.clock import Now
 from spoteval.store.contract import StoreError, StoreRefused
+from spoteval.store.deadline import Deadline, Overrun, bounded
 from spoteval.store.keys import AccessKeys, parse_keys
 from spoteval.store.open import open_store
 from spoteval.store.place import S3Place
 from spoteval.store.s3 import CALL_S, LARGEST_PUT, LEAST_BYTES_S, S3Store
-from spoteval.store.s3_client import _needs_path, make_client
+from spoteval.store.s3_address import needs_path
+from spoteval.store.s3_client import make_client
 from spoteval.store.s3_codes import AGAIN_CODES, KEY_CODES, LATER_CODES
 from spoteval.store.s3_errors import SKEW_S, Trouble, Way, trouble_of
 from spoteval.store.s3_patience import (
     FIRST_PAUSE_S,
     LEAST_TRY_S,
     LONGEST_PAUSE_S,
-    Deadline,
-    Overrun,
-    bounded,
+    Patience,
     pause_s,
 )
 from spoteval.store.url import bucket_and_prefix, url_error
@@ -142,7 +142,7 @@ def test_a_key_typed_into_a_url_is_not_repeated() -> None:
 )
 def test_where_the_bucket_stands(endpoint: str, path: bool) -> None:
     """In the path where no name can stand before the host."""
-    assert _needs_path(endpoint) is path
+    assert needs_path(endpoint) is path
     style = (make_client(S3Place(endpoint, "x", lambda: KEYS), "s3://b").meta.config.s3 or {}).get(
         "addressing_style"
     )
@@ -290,18 +290,21 @@ def test_what_no_service_answered(error: Exception, way: Way, said: str) -> None
 
 def test_a_large_put_has_more_time_and_a_bound() -> None:
     """One second for each megabyte; more than the protocol takes is refused before a byte is sent."""
-    store, seen = S3Store("s3://evals/x", HERE), list[float]()
-
-    def call(what: str, act: object, within_s: float = CALL_S) -> object:
-        seen.append(within_s)
-        return act
-
-    store._call = call  # type: ignore[method-assign,assignment]
-    store._put("a", lambda: None, LARGEST_PUT)  # type: ignore[arg-type,return-value]
-    store._put("a", lambda: None, 0)  # type: ignore[arg-type,return-value]
-    assert seen == [CALL_S + LARGEST_PUT / LEAST_BYTES_S, CALL_S]
+    store = S3Store("s3://evals/x", HERE)
+    assert store._deadline(LARGEST_PUT).within_s == CALL_S + LARGEST_PUT / LEAST_BYTES_S
+    assert store._deadline(0).within_s == CALL_S
     with pytest.raises(StoreRefused, match="more than one put takes"):
         store._put("a", lambda: None, LARGEST_PUT + 1)  # type: ignore[arg-type,return-value]
+
+
+def test_no_call_outlives_the_moment_that_a_store_was_given() -> None:
+    """A final pass has its own deadline; a call that would have more time than that has less."""
+    now_s = [100.0]
+    store = S3Store("s3://evals/x", HERE, Patience(lambda: now_s[0])).until(103.0)
+    assert store._deadline().within_s == 3.0
+    now_s[0] = 104.0
+    with pytest.raises(StoreError, match="no answer within"):
+        store.put("a", b"x")
 
 
 def test_a_key_and_its_prefix_have_one_bound() -> None:

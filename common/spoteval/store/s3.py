@@ -1,17 +1,27 @@
-"""The store in a bucket: `s3://bucket/prefix`. Create-only by If-None-Match; no HEAD, no delete, no multipart."""
+"""The store in a bucket: `s3://bucket/prefix`. Create-only by If-None-Match; no HEAD, and no delete of an object.
 
-from collections.abc import Callable, Iterator, Mapping
+Puts and gets are signed by botocore's signer and sent over kept-alive connections of our own, a quarter of what they
+cost through its client, which is left what is rare.
+"""
+
+import copy
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
 from spoteval.clock import Now, read_now
 from spoteval.store.contract import NotThere, Put, Stored, StoreError, StoreRefused, key_error
+from spoteval.store.deadline import Deadline, Overrun, bounded
+from spoteval.store.http_wire import Answer
 from spoteval.store.place import S3Place
+from spoteval.store.s3_answer import error_of
 from spoteval.store.s3_body import Body, body_of, body_of_file, refuse_damaged
 from spoteval.store.s3_client import Client, Kept
-from spoteval.store.s3_errors import TROUBLES, NotS3, Trouble, Way, trouble_of
-from spoteval.store.s3_patience import Deadline, Overrun, Patience, bounded, pause_s
+from spoteval.store.s3_errors import TROUBLES, NotS3, Trouble, Way, clock_text, trouble_of
+from spoteval.store.s3_patience import Patience, pause_s
 from spoteval.store.url import bucket_and_prefix
 
 T = TypeVar("T")
@@ -23,11 +33,19 @@ LEAST_BYTES_S = 1e6
 LARGEST_PUT = 5 * 1024**3
 """Of one PUT, by the protocol."""
 LONGEST_KEY = 1024
+LANES = 8
+"""Puts that go on at the same time, where there are many."""
+_NOTHING = hashlib.sha256().hexdigest()
 _DICE = Patience()
 
 
 class S3Store:
-    """A store below a prefix of a bucket. Keys that may only put are enough for `put` and `put_file`."""
+    """A store below a prefix of a bucket. Keys that may only put are enough for `put`, `put_file` and large files.
+
+    Threads may share it.
+    """
+
+    lanes = LANES
 
     def __init__(
         self,
@@ -41,6 +59,19 @@ class S3Store:
         self._bucket, self._prefix = bucket_and_prefix(url)
         self._patience, self._clock = patience, clock
         self._kept = Kept(place, self.url, patience.clock)
+        self._by_s: float | None = None
+
+    def until(self, by_s: float) -> "S3Store":
+        """The same store, of which no call takes longer than to this moment of the clock of `Mark.mono_s`."""
+        hasty = copy.copy(self)
+        hasty._by_s = by_s
+        return hasty
+
+    @property
+    def complaint(self) -> str | None:
+        """What a person should know of, though all works: a clock that is off, and is corrected in signatures."""
+        off_s = self._kept.ahead_s
+        return f"{clock_text(off_s)}; signatures have the store's time" if off_s else None
 
     def put(self, key: str, data: bytes) -> Put:
         """Create `key` with `data`."""
@@ -58,14 +89,12 @@ class S3Store:
         """The bytes of `key`."""
         name = self._name(key)
 
-        def act(client: Client, deadline: Deadline) -> bytes:
-            answer = client.get_object(Bucket=self._bucket, Key=name)
-            deadline.put_off(answer.get("ContentLength", 0) / LEAST_BYTES_S)
-            data: bytes = answer["Body"].read()
-            refuse_damaged(answer, data)
-            return data
+        def attempt(deadline: Deadline) -> bytes:
+            answer = self._asked(deadline, "GET", name)
+            refuse_damaged(answer.headers, answer.body)
+            return answer.body
 
-        return self._call(f"{self.url}/{key}: get", act)
+        return self._tried(f"{self.url}/{key}: get", attempt, self._deadline())
 
     def list(self, prefix: str) -> Iterator[Stored]:
         """Every object whose key begins with `prefix`, in the order of keys."""
@@ -109,29 +138,32 @@ class S3Store:
         name, what = self._name(key), f"{self.url}/{key}: put"
         if size > LARGEST_PUT:
             raise StoreRefused(f"{what}: {size} bytes are more than one put takes (5 GiB)")
-        within_s = CALL_S + size / LEAST_BYTES_S
 
-        def act(client: Client, _: Deadline) -> Put:
-            is_conditional, condition = self._kept.conditional, self._kept.condition
+        def attempt(deadline: Deadline) -> Put:
+            is_conditional = self._kept.conditional
             with opened() as body:
-                answer = client.put_object(
-                    Bucket=self._bucket, Key=name, **body.arguments, **condition
+                condition = {"If-None-Match": "*"} if is_conditional else {}
+                headers = {**body.headers, **condition}
+                answer = self._asked(
+                    deadline, "PUT", name, headers, body.sha256.hex(), body.pieces()
                 )
-                body.confirm(answer)
-                return Put.CREATED if is_conditional else body.acknowledged(answer)
+                body.confirm(answer.headers)
+                return Put.CREATED if is_conditional else body.acknowledged(answer.headers)
 
         try:
-            return self._call(what, act, within_s)
+            return self._tried(what, attempt, self._deadline(size))
         except _NoCondition:
-            return self._without_condition(what, act, within_s)
+            return self._without_condition(what, attempt, self._deadline(size))
         except _Exists as exists:
             return Put.REPEATED if exists.is_repeated else Put.EXISTS
 
-    def _without_condition(self, what: str, act: Act[Put], within_s: float) -> Put:
+    def _without_condition(
+        self, what: str, attempt: Callable[[Deadline], Put], deadline: Deadline
+    ) -> Put:
         """For services that answer 501 to the condition: kept for this process once it worked."""
         self._kept.conditional = False
         try:
-            return self._call(what, act, within_s)
+            return self._tried(what, attempt, deadline)
         except StoreError:
             self._kept.conditional = True
             raise
@@ -144,22 +176,59 @@ class S3Store:
             raise StoreRefused(f'{self.url}: "{key[:200]}": with the prefix above 1024 bytes')
         return self._prefix + key
 
+    def _asked(
+        self,
+        deadline: Deadline,
+        method: str,
+        name: str,
+        headers: Mapping[str, str] = {},
+        sha256: str = _NOTHING,
+        body: Iterable[bytes] = (),
+        query: str = "",
+    ) -> Answer:
+        """One signed request and its answer; raises ClientError for a refusal, and what the connection raises."""
+        at = self._clock().wall + timedelta(seconds=self._kept.ahead_s)
+        head = self._kept.signer().head(method, name, query, headers, sha256, at)
+        answer = self._kept.pool.ask(head, body, deadline, bare=False)
+        if answer.status >= 300:
+            raise error_of(answer, method)
+        return answer
+
+    def _deadline(self, size: int = 0, within_s: float = CALL_S) -> Deadline:
+        clock = self._patience.clock
+        within_s += size / LEAST_BYTES_S
+        if self._by_s is not None:
+            within_s = min(within_s, self._by_s - clock())
+        return Deadline(clock, within_s)
+
     def _call(self, what: str, act: Act[T], within_s: float = CALL_S) -> T:
+        """One call of the client, for what is rare, with all its tries. Raises StoreError."""
+
+        def attempt(deadline: Deadline) -> T:
+            return bounded(lambda: act(self._kept.client(), deadline), deadline)
+
+        return self._tried(what, attempt, self._deadline(within_s=within_s))
+
+    def _tried(self, what: str, attempt: Callable[[Deadline], T], deadline: Deadline) -> T:
         """One call with all its tries, inside one deadline. Raises StoreError."""
-        deadline, tries, is_open = Deadline(self._patience.clock, within_s), 0, False
+        tries, is_open, is_corrected = 0, False, False
         while True:
             tries += 1
             try:
-                return bounded(lambda: act(self._kept.client(), deadline), deadline)
+                return attempt(deadline)
             except Overrun:
                 raise StoreError(f"{what}: no answer within {deadline.within_s:.3g} s") from None
             except TROUBLES as error:
                 trouble = trouble_of(error, self._clock())
             if trouble.is_of_key:
                 self._kept.drop()
+            if trouble.ahead_s is not None and not is_corrected:
+                # Signed anew with the service's own time: a node that was stopped may wake up hours late.
+                self._kept.ahead_s, is_corrected = trouble.ahead_s, True
+                continue
             pause = pause_s(trouble, tries, deadline.left_s, self._patience.dice())
             if pause is None:
-                raise _failed(what, trouble, tries, is_open)
+                raise _failed(what, trouble, tries - is_corrected, is_open)
             is_open = is_open or trouble.is_open
             self._patience.sleep(pause)
 

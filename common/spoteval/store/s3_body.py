@@ -7,23 +7,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from spoteval.store.contract import Put, StoreError
 from spoteval.store.s3_errors import Damaged, NotS3
 
-SHA256 = "sha256"
-"""Name of the digest in an object's own metadata: services return it that keep no checksums."""
+_CHECKSUM = "x-amz-checksum-sha256"
 _HEX = re.compile(r"[0-9a-f]{64}")
 _PIECE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Bytes to send, from their beginning, and their digests.
-
-    An explicit checksum keeps newer clients from sending one of their own as a trailer.
-    """
+    """Bytes to send, from their beginning, and their digests: services that look at none of them are few."""
 
     data: IO[bytes] | bytes
     size: int
@@ -31,26 +27,34 @@ class Body:
     md5: bytes
 
     @property
-    def arguments(self) -> dict[str, object]:
-        """For `put_object`."""
+    def headers(self) -> dict[str, str]:
+        """Of the put."""
         return {
-            "Body": self.data,
-            "ContentLength": self.size,
-            "ContentMD5": b64encode(self.md5).decode(),
-            "ChecksumSHA256": b64encode(self.sha256).decode(),
-            "Metadata": {SHA256: self.sha256.hex()},
+            "Content-Length": str(self.size),
+            "Content-MD5": b64encode(self.md5).decode(),
+            "x-amz-checksum-sha256": b64encode(self.sha256).decode(),
+            "x-amz-meta-sha256": self.sha256.hex(),
         }
 
-    def confirm(self, answer: Mapping[str, Any]) -> None:
+    def pieces(self) -> Iterator[bytes]:
+        """From the beginning, each time it is asked."""
+        if isinstance(self.data, bytes):
+            yield self.data
+        else:
+            self.data.seek(0)
+            while piece := self.data.read(_PIECE):
+                yield piece
+
+    def confirm(self, headers: Mapping[str, str]) -> None:
         """Raise Damaged where the service answered with the checksum of other bytes, NotS3 where none answered."""
-        refuse_stranger(answer)
-        if answer.get("ChecksumSHA256") not in (None, b64encode(self.sha256).decode()):
+        refuse_stranger(headers)
+        if headers.get(_CHECKSUM) not in (None, b64encode(self.sha256).decode()):
             raise Damaged
 
-    def acknowledged(self, answer: Mapping[str, Any]) -> Put:
+    def acknowledged(self, headers: Mapping[str, str]) -> Put:
         """ACKNOWLEDGED where the answer names these very bytes, by checksum or ETag; raises StoreError."""
-        etag = str(answer.get("ETag", "")).strip('"').lower()
-        if answer.get("ChecksumSHA256") is None and etag != self.md5.hex():
+        etag = headers.get("etag", "").strip('"').lower()
+        if headers.get(_CHECKSUM) is None and etag != self.md5.hex():
             raise StoreError("taken without a condition, and the answer does not say which bytes")
         return Put.ACKNOWLEDGED
 
@@ -87,16 +91,15 @@ def _digested(file: IO[bytes]) -> Body:
     return Body(file, size, sha256.digest(), md5.digest())
 
 
-def refuse_damaged(answer: Mapping[str, Any], data: bytes) -> None:
+def refuse_damaged(headers: Mapping[str, str], data: bytes) -> None:
     """Raise Damaged where the object's own metadata names other bytes, NotS3 where no service answered."""
-    refuse_stranger(answer)
-    meta = {name.lower(): value for name, value in answer.get("Metadata", {}).items()}
-    meant = str(meta.get(SHA256, ""))
+    refuse_stranger(headers)
+    meant = headers.get("x-amz-meta-sha256", "")
     if _HEX.fullmatch(meant) and hashlib.sha256(data).hexdigest() != meant:
         raise Damaged
 
 
-def refuse_stranger(answer: Mapping[str, Any]) -> None:
+def refuse_stranger(headers: Mapping[str, str]) -> None:
     """Raise NotS3 for an answer about an object without its ETag, which every service sends."""
-    if not answer.get("ETag"):
+    if not headers.get("etag"):
         raise NotS3

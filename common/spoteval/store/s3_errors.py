@@ -17,6 +17,7 @@ from botocore.parsers import ResponseParserError
 from urllib3.exceptions import HTTPError
 
 from spoteval.clock import Now, ahead_s
+from spoteval.store.http_wire import ProxyDown, TlsFailed
 from spoteval.store.s3_codes import AGAIN_CODES, AGAIN_STATUS, KEY_CODES, LATER_CODES
 
 
@@ -68,6 +69,8 @@ class Trouble:
     after_s: float | None = None
     is_of_key: bool = False
     is_open: bool = False
+    ahead_s: float | None = None
+    """By how much the service's clock is ahead, where that is what is wrong."""
 
 
 def trouble_of(error: Exception, now: Now) -> Trouble:
@@ -76,7 +79,7 @@ def trouble_of(error: Exception, now: Now) -> Trouble:
         return _answered(error.response, now)
     if isinstance(error, Damaged):
         return Trouble(Way.AGAIN, "the bytes that came are not those that were put", is_open=True)
-    if isinstance(error, boto.SSLError):
+    if isinstance(error, boto.SSLError | TlsFailed):
         return Trouble(Way.LATER, "TLS failed (its certificate, AWS_CA_BUNDLE, or http for https)")
     if isinstance(error, boto.NoCredentialsError):
         no_key = "no key: set [store] credential, or give this machine a role"
@@ -86,7 +89,7 @@ def trouble_of(error: Exception, now: Now) -> Trouble:
         return Trouble(Way.LATER, unread, is_of_key=True)
     if isinstance(error, boto.ParamValidationError):
         return Trouble(Way.REFUSED, "the client takes this call for wrong (is the bucket's name?)")
-    if isinstance(error, boto.ProxyConnectionError):
+    if isinstance(error, boto.ProxyConnectionError | ProxyDown):
         return Trouble(Way.LATER, "the proxy does not answer (HTTPS_PROXY, HTTP_PROXY, NO_PROXY)")
     if isinstance(error, ResponseParserError | NotS3):
         return Trouble(Way.LATER, "something answered that is no S3 service (endpoint_url? proxy?)")
@@ -138,7 +141,7 @@ def _answered(response: Mapping[str, object], now: Now) -> Trouble:
     way, text = _verdict(status, code, str(said.get("Message")))
     name = f"{status} {code}" if code and code != str(status) else f"{status}"
     if status in (400, 401, 403) and (off := _skew(code, headers, now)) is not None:
-        return Trouble(Way.LATER, f"{name}: {off}")
+        return Trouble(Way.LATER, f"{name}: {off[0]}", ahead_s=off[1])
     if status in (301, 307, 400) and (region := _word(headers.get("x-amz-bucket-region"))):
         return Trouble(Way.LATER, f'{name}: the bucket is elsewhere: set [store] region "{region}"')
     after_s = float(_number(headers.get("retry-after"))) or None
@@ -165,17 +168,22 @@ def _verdict(status: int, code: str, message: str) -> tuple[Way, str]:
     return Way.REFUSED, "the service refuses it"
 
 
-def _skew(code: str, headers: Mapping[str, object], now: Now) -> str | None:
-    """By how much this host's clock is off, where that is what is wrong."""
+def _skew(code: str, headers: Mapping[str, object], now: Now) -> tuple[str, float | None] | None:
+    """By how much this host's clock is off, in words and seconds, where that is what is wrong."""
     try:
         theirs = parsedate_to_datetime(str(headers.get("date")))
         off_s = ahead_s(theirs, now) if theirs.tzinfo is not None else 0.0
     except ValueError:
         off_s = 0.0
     if abs(off_s) <= SKEW_S:
-        return "the clocks differ (timedatectl shows this host's)" if code in _SKEWED else None
-    side = "slow" if off_s > 0 else "fast"
-    return f"this host's clock is {abs(off_s):.0f} s {side} (timedatectl; a signature has a time)"
+        text = "the clocks differ (timedatectl shows this host's)"
+        return (text, None) if code in _SKEWED else None
+    return f"{clock_text(off_s)} (timedatectl; a signature has a time)", off_s
+
+
+def clock_text(off_s: float) -> str:
+    """How far this host's clock is off, for people."""
+    return f"this host's clock is {abs(off_s):.0f} s {'slow' if off_s > 0 else 'fast'}"
 
 
 def _table(values: Mapping[str, object], name: str) -> Mapping[str, object]:

@@ -1,0 +1,115 @@
+"""Requests of the hot path: where they go, and botocore's own signature on them, by a clock that may be corrected."""
+
+import base64
+import ssl
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+import botocore.session
+from botocore.auth import S3SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.exceptions import BotoCoreError, NoCredentialsError
+from botocore.httpsession import get_cert_path
+from botocore.utils import get_environ_proxies
+
+from spoteval import __version__
+from spoteval.store.http_wire import Route
+from spoteval.store.place import S3Place
+from spoteval.store.s3_address import address_of
+
+_AGENT = f"spoteval/{__version__}"
+_DATE = "%Y%m%dT%H%M%SZ"
+
+
+class _Auth(S3SigV4Auth):  # type: ignore[misc, unused-ignore]
+    """The signer, told the digest of the body (it is known already) and the time (the host's clock may be off)."""
+
+    def payload(self, request: Any) -> str:
+        """The digest, as the caller took it."""
+        return str(request.context["sha256"])
+
+    def add_auth(self, request: Any) -> None:
+        """As the inherited method, which would ask the host's clock."""
+        signer: Any = self  # the stubs leave out what subclasses of botocore's own use
+        signer._modify_request_before_signing(request)
+        to_sign = signer.string_to_sign(request, signer.canonical_request(request))
+        signer._inject_signature_to_request(request, signer.signature(to_sign, request))
+
+
+class Signer:
+    """Heads of requests for one bucket, with the key as it was when this was made."""
+
+    def __init__(self, place: S3Place, url: str, bucket: str) -> None:
+        """Raises ValueError with one line that holds no secret."""
+        keys = place.keys()
+        try:
+            session = botocore.session.get_session()
+            if keys is not None:
+                session.set_credentials(
+                    keys.access_key_id, keys.secret_access_key, keys.session_token
+                )
+            self._credentials = session.get_credentials()
+            self._address = address_of(session, place, bucket)
+            self.route = _route(self._address.base, session)
+        except (BotoCoreError, ValueError, OSError) as error:
+            # Its text may quote what it found in a file of keys: the kind alone says enough.
+            raise ValueError(
+                f'"{url}": no client can be made: {type(error).__name__}'
+                f" (endpoint_url {place.endpoint_url or 'of AWS'}; is AWS_PROFILE right?)"
+            ) from None
+
+    def head(
+        self,
+        method: str,
+        key: str,
+        query: str,
+        headers: Mapping[str, str],
+        sha256: str,
+        at: datetime,
+    ) -> bytes:
+        """Request line and headers, signed. Raises NoCredentialsError and what reading a role's key raises."""
+        if self._credentials is None:
+            raise NoCredentialsError
+        target = self._address.path + quote(key, safe="-._~/") + query
+        request = AWSRequest(method, self._address.base + target, dict(headers))
+        request.context.update(timestamp=at.strftime(_DATE), sha256=sha256)
+        frozen = self._credentials.get_frozen_credentials()
+        _Auth(frozen, "s3", self._address.region).add_auth(request)
+        shown = target if self.route.proxy is None or self.route.tls else request.url
+        lines = [
+            f"{method} {shown} HTTP/1.1",
+            f"Host: {self.route.netloc}",
+            f"User-Agent: {_AGENT}",
+        ]
+        lines += [f"{name}: {value}" for name, value in request.headers.items()]
+        if self.route.proxy is not None and self.route.proxy[2] and not self.route.tls:
+            lines.append(f"Proxy-Authorization: {self.route.proxy[2]}")
+        return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+def _route(base: str, session: Any) -> Route:
+    """TLS by AWS_CA_BUNDLE (or the profile's ca_bundle, else botocore's own), the proxy as botocore finds it."""
+    parts = urlsplit(base)
+    tls = None
+    if parts.scheme == "https":
+        bundle = session.get_config_variable("ca_bundle")
+        tls = ssl.create_default_context(cafile=bundle or get_cert_path(verify=True))
+    elif parts.scheme != "http":
+        raise ValueError("neither http nor https")
+    port = parts.port or (443 if tls else 80)
+    return Route(parts.hostname or "", port, tls, _proxy(base, parts.scheme))
+
+
+def _proxy(base: str, scheme: str) -> tuple[str, int, str | None] | None:
+    """Host, port and authorisation of HTTPS_PROXY or HTTP_PROXY, unless NO_PROXY names the host."""
+    text = get_environ_proxies(base).get(scheme)
+    if not text:
+        return None
+    parts = urlsplit(text if "://" in text else f"http://{text}")
+    secret = None
+    if parts.username:
+        pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        secret = "Basic " + base64.b64encode(pair.encode()).decode()
+    return parts.hostname or "", parts.port or 80, secret
