@@ -51,6 +51,18 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Extra:
+    """What lies in an attempt's folder and has no bytes: a "folder", a "link", something "special" (a pipe, a
+    device), or a folder that is "unreadable"."""
+
+    name: str
+    kind: str
+    mode: int = 0
+    target: str | None = None
+    """Where a link leads, as it says itself: nobody follows it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """One begin of an episode. `outcome` is None while nothing tells how it ended."""
 
@@ -68,6 +80,8 @@ class Attempt:
     ended: datetime | None = None
     session: str | None = None
     parts: tuple[Part, ...] = ()
+    extras: tuple[Extra, ...] = ()
+    """Besides the parts: every folder, link and special file of the attempt, where the harness keeps it in one."""
     cut: bool = False
     """Whether it was cut, whatever its outcome: an attempt that a dead model server cut is a harness error too."""
     final: bool = False
@@ -81,7 +95,7 @@ class Attempt:
     def record(self) -> dict[str, object]:
         """The attempt as a line of the witness `finished.jsonl` or of `settlement.jsonl`.
 
-        Parts are not in it, nor `cut`: that is which of the two files it stands in.
+        Parts and extras are not in it, nor `cut`: that is which of the two files it stands in.
         """
         return {
             "episode": self.key,

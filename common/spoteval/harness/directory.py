@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
 
-from spoteval.episode import Attempt, Outcome, Part, Usage
+from spoteval.episode import Attempt, Extra, Outcome, Part, Usage
 from spoteval.files import sync_directory
 from spoteval.files.step import step
 from spoteval.harness.contract import Command, StopStep, Survey
@@ -111,14 +111,16 @@ def _attempt(path: Path, number: int) -> Reading[Attempt]:
         value = json.loads(data)
         if not isinstance(value, dict):
             return Unreadable(f"{done}: not a JSON object")
-        return _ended(key, number, Table(value, str(done)), _parts(path))
+        return _ended(key, number, Table(value, str(done)), *contents(path))
     except OSError as error:
         return Unreadable(f"{done}: {error.strerror}")
     except (ShapeError, ValueError) as error:
         return Unreadable(f"{done}: {error}")
 
 
-def _ended(key: str, number: int, table: Table, parts: tuple[Part, ...]) -> Attempt:
+def _ended(
+    key: str, number: int, table: Table, parts: tuple[Part, ...], extras: tuple[Extra, ...]
+) -> Attempt:
     allowed = [outcome.value for outcome in Outcome if outcome.by_itself]
     return Attempt(
         key=key,
@@ -132,6 +134,7 @@ def _ended(key: str, number: int, table: Table, parts: tuple[Part, ...]) -> Atte
         started=table.maybe_moment("started"),
         ended=table.maybe_moment("ended"),
         parts=parts,
+        extras=extras,
     )
 
 
@@ -186,13 +189,55 @@ def _native(key: str, number: int) -> str:
 
 
 def _parts(path: Path) -> tuple[Part, ...]:
-    return tuple(Part(str(file.relative_to(path)), file) for file in _files(path))
+    return contents(path)[0]
+
+
+def contents(path: Path) -> tuple[tuple[Part, ...], tuple[Extra, ...]]:
+    """Plain files at any depth, and beside them folders, links and special files: none of those is entered or opened.
+
+    Raises OSError.
+    """
+    parts, extras = list[Part](), list[Extra]()
+    folders = [("", os.fspath(path))]
+    while folders:
+        above, folder = folders.pop()
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    _file_away(entry, above, parts, extras, folders)
+        except OSError:
+            if not above:
+                raise
+            extras.append(Extra(above.rstrip("/"), "unreadable"))
+    parts.sort(key=lambda part: part.name)
+    extras.sort(key=lambda extra: extra.name)
+    return tuple(parts), tuple(extras)
+
+
+def _file_away(
+    entry: "os.DirEntry[str]",
+    above: str,
+    parts: list[Part],
+    extras: list[Extra],
+    folders: list[tuple[str, str]],
+) -> None:
+    name = above + entry.name
+    if entry.is_symlink():
+        target = os.readlink(entry.path)  # noqa: PTH115 - a Path would tidy it up
+        extras.append(Extra(name, "link", target=target))
+    elif entry.is_dir(follow_symlinks=False):
+        mode = entry.stat(follow_symlinks=False).st_mode & 0o777
+        extras.append(Extra(name, "folder", mode))
+        folders.append((f"{name}/", entry.path))
+    elif entry.is_file(follow_symlinks=False):
+        parts.append(Part(name, Path(entry.path)))
+    else:
+        extras.append(Extra(name, "special"))
 
 
 def _files(path: Path) -> list[Path]:
     """Plain files at any depth. Never a link: an episode must not be able to publish what it points at."""
-    found = [Path(top) / name for top, _, names in os.walk(path) for name in names]
-    return sorted(file for file in found if S_ISREG(file.lstat().st_mode))
+    return [part.path for part in contents(path)[0]]
 
 
 def _directories(path: Path) -> list[Path]:

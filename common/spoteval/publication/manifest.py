@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from spoteval.episode import Attempt, attempt_from
+from spoteval.episode import Attempt, Extra, attempt_from
 from spoteval.files import encoded, parse_record
 from spoteval.shape import Reading, ShapeError, Table, Unreadable
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+EXTRAS = ("folder", "link", "special", "unreadable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,22 @@ class Manifest:
     run: str
     attempt: Attempt
     parts: tuple[PartEntry, ...]
+    extras: tuple[Extra, ...] = ()
+    """What has no bytes: folders (also empty ones) with their modes, links with their targets, special files."""
 
 
-def witness_line(attempt: Attempt, parts: Iterable[PartEntry]) -> dict[str, object]:
+def witness_line(
+    attempt: Attempt, parts: Iterable[PartEntry], extras: Iterable[Extra] = ()
+) -> dict[str, object]:
     """The line of finished.jsonl: the attempt and its parts. The manifest can be made again from it alone."""
-    return {**attempt.record(), "parts": [part.record() for part in parts]}
+    line = {**attempt.record(), "parts": [part.record() for part in parts]}
+    others = [_extra_record(extra) for extra in extras]
+    return {**line, "extras": others} if others else line
+
+
+def _extra_record(extra: Extra) -> dict[str, object]:
+    own: dict[str, object] = {"name": extra.name, "kind": extra.kind, "mode": extra.mode}
+    return own if extra.target is None else {**own, "target": extra.target}
 
 
 def manifest_bytes(run: str, line: Mapping[str, object]) -> bytes:
@@ -59,7 +71,7 @@ def manifest_from(data: bytes, place: str) -> Reading[Manifest]:
     if isinstance(attempt, Unreadable):
         return attempt
     try:
-        return Manifest(table.text("run"), attempt, parts_from(table))
+        return Manifest(table.text("run"), attempt, parts_from(table), extras_from(table))
     except ShapeError as error:
         return Unreadable(str(error))
 
@@ -69,6 +81,20 @@ def parts_from(table: Table) -> tuple[PartEntry, ...]:
     if not table.has("parts"):
         raise table.error("parts", "a list of parts")
     return tuple(_part(item) for item in table.tables("parts"))
+
+
+def extras_from(table: Table) -> tuple[Extra, ...]:
+    """The extras in a manifest or a witness line, none in one of an earlier version; raises ShapeError."""
+    return tuple(_extra(item) for item in table.tables("extras")) if table.has("extras") else ()
+
+
+def _extra(table: Table) -> Extra:
+    return Extra(
+        table.text("name"),
+        table.choice("kind", EXTRAS),
+        table.whole("mode") & 0o777,
+        table.maybe_text("target"),
+    )
 
 
 def _part(table: Table) -> PartEntry:
