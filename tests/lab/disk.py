@@ -4,7 +4,7 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.shell import call, tried
+from lab.shell import Broken, call, tried
 
 SIZE = "64G"  # as far as anybody can tell: the image has holes
 LAZY = ("-N", "65536", "-E", "nodiscard,lazy_itable_init=1,lazy_journal_init=1")
@@ -25,13 +25,24 @@ class Disk:
         tried(["losetup", "--detach", self.device])
 
 
-def made(place: Path) -> Disk:
+def made(place: Path, size: str = SIZE) -> Disk:
     """A new disk below `place`."""
     place.mkdir(parents=True, exist_ok=True)
-    image, point, own = place / "image", place / "mounted", str(uuid.uuid4())
-    call(["truncate", "--size", SIZE, str(image)])
-    call(["mkfs.ext4", "-q", *LAZY, "-L", "durable", "-U", own, str(image)])
+    image, own = place / "image", str(uuid.uuid4())
+    call(["truncate", "--size", size, str(image)])
+    call(
+        ["mkfs.ext4", "-q", *(LAZY if size == SIZE else ()), "-L", "durable", "-U", own, str(image)]
+    )
+    return found(image, own, place / "mounted")
+
+
+def found(image: Path, own: str, point: Path) -> Disk:
+    """One that was made before: mounted, which also plays its journal."""
     device = call(["losetup", "--find", "--show", str(image)]).strip()
-    point.mkdir()
-    call(["mount", device, str(point)])
+    point.mkdir(parents=True, exist_ok=True)
+    try:
+        call(["mount", device, str(point)])
+    except Broken:
+        tried(["losetup", "--detach", device])
+        raise
     return Disk(device, own, point)

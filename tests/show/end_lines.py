@@ -37,5 +37,7 @@ def judged_end(name: str, found: Found | None) -> Line:
     if found.get("wrong"):
         return short(what, f"{'; '.join(found['wrong'])}; {figure}"[:400])
     stays = found.get("stays_on") is True
-    inside = isinstance(took_s, int | float) and isinstance(bound_s, int | float)
-    return judged(stays or (inside and took_s <= bound_s), what, figure)
+    inside = False
+    if isinstance(took_s, int | float) and isinstance(bound_s, int | float):
+        inside = took_s <= bound_s
+    return judged(stays or inside, what, figure)
