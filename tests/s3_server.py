@@ -32,6 +32,8 @@ DOCS = Path(__file__).parent.parent / "docs" / "stores" / "s3.md"
 BUCKET, PREFIX, REGION = "evals", "team-a", "eu-north1"
 ROLES = ("publisher", "control", "operator", "reader")
 LIMIT_S = 60.0
+ADMIN = AccessKeys("admin-id", "admin-secret")
+"""The key of SeaweedFS that may do everything."""
 
 
 @dataclass(frozen=True)
@@ -173,26 +175,26 @@ def _user(iam: Any, role: str) -> AccessKeys:
 
 
 @contextmanager
-def seaweed(folder: Path) -> Iterator[Service]:
-    """SeaweedFS, which also holds digests and clocks against what was sent."""
+def seaweed(folder: Path, metrics: int | None = None) -> Iterator[Service]:
+    """SeaweedFS, which also holds digests and clocks against what was sent. `metrics`: the port of its counters."""
     parts = ("s3", "master", "volume", "filer", "admin")
     ports = {f"{part}.{kind}": free_port() for part in parts for kind in ("port", "port.grpc")}
     endpoint = f"http://127.0.0.1:{ports['s3.port']}"
     log, data = folder / "weed.log", folder / "weed"
     data.mkdir()
-    admin = AccessKeys("admin-id", "admin-secret")
     config = folder / "weed.json"
-    config.write_text(json.dumps({"identities": [_identity("admin", admin, ["Admin"])]}))
+    config.write_text(json.dumps({"identities": [_identity("admin", ADMIN, ["Admin"])]}))
     argv = [program("weed"), "-logtostderr=true", "mini", f"-dir={data}", "-ip=127.0.0.1"]
     argv += ["-ip.bind=127.0.0.1", "-admin.ui=false", "-webdav=false", "-master.telemetry=false"]
     argv += ["-s3.port.iceberg=0", "-s3.port.lance=0", "-s3.iam.readOnly=false"]
     argv += [f"-s3.config={config}"]
     argv += [f"-{name}={port}" for name, port in ports.items()]
+    argv += [] if metrics is None else [f"-metricsPort={metrics}"]
     with running(argv, log, {"PATH": os.environ["PATH"], "HOME": str(folder)}):
         wait_for(endpoint, log)
-        plain = client(endpoint, admin)
+        plain = client(endpoint, ADMIN)
         _first_put(plain, log)
-        iam = client(endpoint, admin, "iam")
+        iam = client(endpoint, ADMIN, "iam")
         yield Service(endpoint, {role: _user(iam, role) for role in ROLES}, "seaweed")
 
 
