@@ -180,9 +180,7 @@ def test_a_good_restarter(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None
     cap = '[grant]\nprice_cap = { amount = 4.0, currency = "USD", per = "hour" }\n'
     hosts.configure("restarter", restarter_file(hosts.base, more=cap))
     provider = FakeProvider([State.STOPPED])
-    monkeypatch.setattr(
-        "spoteval.report.check_restarter.open_provider", lambda kind, table: provider
-    )
+    monkeypatch.setattr("spoteval.report.check_restarter.open_provider", lambda *_: provider)
     done = hosts.restarter("check")
     assert done.code == 0
     assert done.lines[1:] == [
@@ -210,9 +208,7 @@ def _priced(hosts: Hosts, monkeypatch: pytest.MonkeyPatch, price: Price, cap: st
     more = f'[grant]\nprice_cap = {{ amount = 4.0, currency = "{cap}", per = "hour" }}\n'
     hosts.configure("restarter", restarter_file(hosts.base, more=more))
     provider = FakeProvider([State.STOPPED], priced=price)
-    monkeypatch.setattr(
-        "spoteval.report.check_restarter.open_provider", lambda kind, table: provider
-    )
+    monkeypatch.setattr("spoteval.report.check_restarter.open_provider", lambda *_: provider)
 
 
 @pytest.mark.parametrize(("days", "age"), [(11, "11 days"), (1, "1 day"), (0, "0 days")])

@@ -13,6 +13,7 @@ from spoteval.config.restarter import LOCAL, InstanceSettings, RestarterConfig, 
 from spoteval.config.shared import ConfigError
 from spoteval.control.eventlog import DecisionLog, tell
 from spoteval.control.owner import identity
+from spoteval.control.providers import shared_of
 from spoteval.control.stores import store_from
 from spoteval.files import Taken, held
 from spoteval.loop import LOOK_EVERY_S, Waiting, Waker
@@ -20,6 +21,7 @@ from spoteval.machine.systemd import Notifier
 from spoteval.paths import HostPaths, InstancePaths, host_paths
 from spoteval.provider.contract import Provider
 from spoteval.provider.open import open_provider
+from spoteval.provider.shared import Shared
 from spoteval.shape import Reading, ShapeError, Unreadable
 from spoteval_agents.restarter.book import Book
 from spoteval_agents.restarter.crew import Alone, Crew, Threads
@@ -96,10 +98,11 @@ def served_by(
     shared = config.shared_store
     store = store_from(shared, paths.credentials) if shared is not None else None
     own = _identity(paths.state) if store is not None else None
+    common = shared_of(paths.credentials)
     found = []
     for settings in config.instances:
         at = InstancePaths(paths.state, settings.name)
-        provider = _provider(config, settings)
+        provider = _provider(config, settings, common)
         world = World(settings.name, provider, store, at, strays, clock)
         policy = _policy(config, settings, at, own, cancels=provider.cancels)
         served = Served(world, Book(at, clock()), DecisionLog(at.decisions), policy)
@@ -160,9 +163,9 @@ def _policy(
     )
 
 
-def _provider(config: RestarterConfig, settings: InstanceSettings) -> Provider:
+def _provider(config: RestarterConfig, settings: InstanceSettings, common: Shared) -> Provider:
     try:
-        return open_provider(settings.provider, settings.table)
+        return open_provider(settings.provider, settings.table, common)
     except ShapeError as error:
         raise ConfigError(f"{config.path}: {error}") from error
 

@@ -70,7 +70,7 @@ def start(
     settings = instance_of(config, instance)
     paths, store = InstancePaths(host.paths.state, settings.name), maybe_store(host)
     _free(store, paths, publish_only)
-    provider = provider_of(config, settings)
+    provider = provider_of(config, settings, host.paths)
     if _runs(provider):
         raise Refused(f"{settings.name} is RUNNING already; nothing was asked")
     price = provider.price(OBSERVE_S)

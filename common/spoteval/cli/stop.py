@@ -66,7 +66,7 @@ def _stop_there(
     host: Host, config: RestarterConfig, settings: InstanceSettings, reason: str, *, no_resume: bool
 ) -> dict[str, object]:
     ssh = _ssh(settings) if no_resume else None
-    provider = provider_of(config, settings)
+    provider = provider_of(config, settings, host.paths)
     paths = InstancePaths(host.paths.state, settings.name)
     stands = hold_file(paths, f"{reason} ({who()})")
     step(f'held: {paths.hold} "{stands}", read back')

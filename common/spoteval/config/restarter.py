@@ -193,6 +193,7 @@ def _instance(name: str, table: Table) -> InstanceSettings:
     price = own_values.get("price")
     if isinstance(price, Money):
         values["price"] = price
+    values |= {name: own_values[name] for name in ("identity",) if name in own_values}
     return _made(name, table, values)
 
 

@@ -45,7 +45,8 @@ def restarter_dropins(
 ) -> Mapping[str, str]:
     """The same on a restarter host: credentials, and which directories the restarter's sandbox leaves writable."""
     there, head = frozenset(present), _HEAD.format(role="restarter")
-    units = {RESTARTER: [*_loaded(_store_key(config), there, credentials), *_written(config)]}
+    own = [*_store_key(config), *_identities(config)]
+    units = {RESTARTER: [*_loaded(own, there, credentials), *_written(config)]}
     for one in config.tunnels:
         named = [*_store_key(config), one.credential]
         units[f"spoteval-tunnel@{one.name}.service"] = _loaded(named, there, credentials)
@@ -58,13 +59,20 @@ def restarter_dropins(
 
 def restarter_credentials(config: RestarterConfig) -> tuple[str, ...]:
     """Every credential that the restarter and the tunnels read."""
-    keys = [*_store_key(config), *(one.credential for one in config.tunnels)]
+    keys = [*_store_key(config), *_identities(config)]
+    keys += (one.credential for one in config.tunnels)
     return tuple(dict.fromkeys(keys))
 
 
 def _store_key(config: RestarterConfig) -> list[str]:
     store = config.shared_store
     return [store.credential] if store is not None and store.credential is not None else []
+
+
+def _identities(config: RestarterConfig) -> list[str]:
+    """Files of credentials with which instances are asked for; `instance` is this host's own identity."""
+    names = (one.identity for one in config.instances if one.provider not in ("local", "command"))
+    return list(dict.fromkeys(name for name in names if name != "instance"))
 
 
 def _loaded(names: Iterable[str], there: Collection[str], credentials: Path) -> list[str]:

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TypeVar
 
 from spoteval.clock import Now, read_now
 from spoteval.machine.process import NOT_EXECUTABLE, NOT_FOUND, Finished, inherited, run
 from spoteval.provider.answer import answer_table, observation_from, price_from, reply_from
+from spoteval.provider.configured import DATED_RATE, configured
 from spoteval.provider.contract import Observation, Price, Provider, Reply, Unanswered, unanswered
 from spoteval.settings.keys import Kind, key, settings_in
 from spoteval.settings.kinds import ARGV, DURATION, FLAG, RATE_PER_HOUR
@@ -21,11 +21,7 @@ MOST_BYTES = 64 * 1024
 def _price(table: Table, name: str) -> object:
     """A list is a program that is asked, a table is what a person looked up."""
     if isinstance(table.values.get(name), Mapping):
-        found = RATE_PER_HOUR.read(table, name)
-        assert isinstance(found, Money)
-        if found.as_of is None:
-            raise table.table(name).error("as_of", "the day on which it was looked up")
-        return found
+        return DATED_RATE.read(table, name)
     return ARGV.read(table, name)
 
 
@@ -96,7 +92,7 @@ class CommandProvider:
         if source is None:
             return Unreadable(f"no price: set price in [instance.{self._instance}]")
         if isinstance(source, Money):
-            return _typed(source)
+            return configured(source)
         answer = self._asked("price", source, deadline_s)
         return _read("price", answer, lambda table: price_from(table, self._clock()))
 
@@ -151,8 +147,3 @@ def _read(verb: str, answer: Reading[Table], parse: Callable[[Table], Reading[T]
     if isinstance(found, Unreadable) and not isinstance(found, Unanswered):
         return Unreadable(f"{verb}: {found.why}")
     return found
-
-
-def _typed(price: Money) -> Price:
-    day = datetime.fromisoformat(price.as_of or "").replace(tzinfo=UTC)
-    return Price(price.amount, price.currency, price.per or "hour", "configured", day)

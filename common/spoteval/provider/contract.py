@@ -34,15 +34,16 @@ class Observation:
     state: State
     billed: bool | None = None
     auto_restart: bool = False  # only the provider itself may start it again
-    last_start: datetime | None = None
+    last_start: datetime | None = None  # of the last start that reached RUNNING
     cause: str | None = None  # why it stopped: preempted | guest | user | platform
     evidence: str | None = None  # what says so, for the decision line
     advice: str | None = None  # the provider's own hint about capacity, one word
+    addresses: tuple[str, ...] = ()  # as the provider says them; they may change at each start
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What an hour costs now. `kind`: spot, list or configured."""
+    """What an hour costs now. `kind`: spot, list, charged or configured."""
 
     amount: float
     currency: str
@@ -73,19 +74,36 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Unanswered(Unreadable):
-    """The provider was asked and refused, or did not answer in time. `why` begins with the kind, for the line."""
+    """The provider was asked and refused, or did not answer in time. `why` begins with the kind, for the line.
+
+    `retry_after_s`: how long it wants to be left alone, where it says so.
+    """
 
     kind: ErrorKind = "unknown"
+    retry_after_s: float | None = None
 
 
-def unanswered(kind: ErrorKind, detail: str = "") -> Unanswered:
+def unanswered(kind: ErrorKind, detail: str = "", retry_after_s: float | None = None) -> Unanswered:
     """A refusal of this kind, with what the provider said of it."""
-    return Unanswered(f"{kind}:{detail}" if detail else kind, kind)
+    return Unanswered(f"{kind}:{detail}" if detail else kind, kind, retry_after_s)
 
 
 def error_kind(error: Unreadable) -> ErrorKind:
     """What kind of failure it is; `unknown` where nobody said."""
     return error.kind if isinstance(error, Unanswered) else "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a provider's own check found out, asking and starting nothing.
+
+    `missing`: without it the instance cannot be operated. `lacking`: without it causes, prices or hints are unknown
+    and all else goes on. `competing`: something else would start or end the instance too.
+    """
+
+    verdict: Literal["ok", "missing", "lacking", "competing", "unknown"]
+    what: str  # the right or the setting, in the provider's own words
+    text: str  # what follows from it, and what to do
 
 
 class Provider(Protocol):

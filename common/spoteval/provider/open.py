@@ -1,28 +1,50 @@
 """From an instance's configuration to its provider."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from spoteval.provider.command import CommandSettings, command_provider
-from spoteval.provider.contract import Provider
+from spoteval.provider.contract import Finding, Provider
 from spoteval.provider.local import LocalSettings, local_provider
+from spoteval.provider.shared import Shared
 from spoteval.shape import Table
+
+Opened = Callable[[Table, Shared], Provider]
+Checked = Callable[[Table, Shared], Iterable[Finding]]
+
+
+def _nothing(table: Table, shared: Shared) -> Iterable[Finding]:  # noqa: ARG001 - one signature
+    """Files and programs of this host: no rights are asked for anywhere."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderKind:
-    """One kind: what its table [instance.NAME] may say besides what all may, and how it is made of that."""
+    """One kind: what its table [instance.NAME] may say besides what all may, and how it is made of that.
+
+    `check` asks for what an identity may and for settings that make trouble later; it starts and changes nothing.
+    Both load the kind's client when they are called: a command that asks no cloud waits for none.
+    """
 
     settings: type
-    open: Callable[[Table], Provider]
+    open: Opened
+    check: Checked = _nothing
 
 
 PROVIDERS: Mapping[str, ProviderKind] = {
-    "local": ProviderKind(LocalSettings, local_provider),
-    "command": ProviderKind(CommandSettings, command_provider),
+    "local": ProviderKind(LocalSettings, lambda table, _: local_provider(table)),
+    "command": ProviderKind(CommandSettings, lambda table, _: command_provider(table)),
 }
 
 
-def open_provider(kind: str, table: Table) -> Provider:
-    """The provider of this kind, with the settings of its table; raises ShapeError where one is wrong."""
-    return PROVIDERS[kind].open(table)
+def open_provider(kind: str, table: Table, shared: Shared | None = None) -> Provider:
+    """The provider of this kind, with the settings of its table; raises ShapeError where one is wrong.
+
+    Instances that are opened with the same `shared` are looked at together, where their cloud can do that.
+    """
+    return PROVIDERS[kind].open(table, shared if shared is not None else Shared())
+
+
+def check_provider(kind: str, table: Table, shared: Shared | None = None) -> Iterable[Finding]:
+    """What stands in the way of operating this instance; raises ShapeError as `open_provider` does."""
+    return PROVIDERS[kind].check(table, shared if shared is not None else Shared())

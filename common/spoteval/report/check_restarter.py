@@ -4,12 +4,15 @@ from collections.abc import Iterator
 
 from spoteval.clock import Now, stamp
 from spoteval.config.restarter import InstanceSettings, RestarterConfig
+from spoteval.config.shared import ConfigError
 from spoteval.control.dropins import restarter_credentials, restarter_dropins
 from spoteval.control.holds import look
+from spoteval.control.providers import shared_of
 from spoteval.control.setting_up import present
 from spoteval.paths import HostPaths, InstancePaths
-from spoteval.provider.contract import Price, Provider
-from spoteval.provider.open import open_provider
+from spoteval.provider.contract import Finding, Price, Provider
+from spoteval.provider.open import check_provider, open_provider
+from spoteval.provider.shared import Shared
 from spoteval.report.agents import is_running
 from spoteval.report.check import Check, fail, ok, warn
 from spoteval.report.check_clock import clock_check
@@ -29,8 +32,9 @@ def restarter_checks(
     `store` None: there is none to be asked.
     """
     yield from _until(config, now)
+    shared = shared_of(paths.credentials)
     for instance in config.instances:
-        yield from _instance(config, instance, now)
+        yield from _instance(config, instance, shared, now)
         if store is not None:
             yield put_check(store, instance.name)
             yield _listing(store, instance.name)
@@ -54,19 +58,37 @@ def _until(config: RestarterConfig, now: Now) -> Iterator[Check]:
         yield fail("grant", f"[grant] until {stamp(until)} is past: nothing is started")
 
 
-def _instance(config: RestarterConfig, instance: InstanceSettings, now: Now) -> Iterator[Check]:
+def _instance(
+    config: RestarterConfig, instance: InstanceSettings, shared: Shared, now: Now
+) -> Iterator[Check]:
     yield from _allowed(config, instance)
     try:
-        provider = open_provider(instance.provider, instance.table)
+        provider = open_provider(instance.provider, instance.table, shared)
+        findings = check_provider(instance.provider, instance.table, shared)
     except ShapeError as error:
         yield fail("provider", f"{config.path}: {error}", 2)
+        return
+    except ConfigError as error:
+        yield fail("provider", str(error), 2)
         return
     seen = provider.observe(OBSERVE_S)
     if isinstance(seen, Unreadable):
         yield fail("provider", f"{instance.name}: {seen.why}")
-        return
-    yield ok("provider", f"{instance.name} is {seen.state.value}")
-    yield from _price(config, provider, now)
+    else:
+        yield ok("provider", f"{instance.name} is {seen.state.value}")
+    yield from (_finding(instance.name, finding) for finding in findings)
+    if not isinstance(seen, Unreadable):
+        yield from _price(config, provider, now)
+
+
+def _finding(instance: str, finding: Finding) -> Check:
+    """What its provider's own check says: a right that is lacking hinders, or makes causes and prices unknown."""
+    text = f"{instance}: {finding.what}: {finding.text}"
+    if finding.verdict == "ok":
+        return ok("provider", text)
+    if finding.verdict == "missing":
+        return fail("provider", text)
+    return warn("provider", text)
 
 
 def _allowed(config: RestarterConfig, instance: InstanceSettings) -> Iterator[Check]:
