@@ -26,7 +26,7 @@ def hosts(tmp_path: Path) -> Hosts:
 def _provider(monkeypatch: pytest.MonkeyPatch, *states: State) -> FakeProvider:
     provider = FakeProvider(list(states))
     for verb in ("stop", "start"):
-        monkeypatch.setattr(f"spoteval.cli.{verb}.provider_of", lambda config, one: provider)
+        monkeypatch.setattr(f"spoteval.cli.{verb}.provider_of", lambda *_: provider)
         monkeypatch.setattr(f"spoteval.cli.{verb}.patience", no_patience)
     return provider
 

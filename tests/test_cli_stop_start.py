@@ -38,7 +38,7 @@ def hosts(tmp_path: Path) -> Hosts:
 def with_provider(monkeypatch: pytest.MonkeyPatch, provider: FakeProvider) -> FakeProvider:
     """The commands meet this provider, and do not wait."""
     for verb in ("stop", "start"):
-        monkeypatch.setattr(f"spoteval.cli.{verb}.provider_of", lambda config, one: provider)
+        monkeypatch.setattr(f"spoteval.cli.{verb}.provider_of", lambda *_: provider)
         monkeypatch.setattr(f"spoteval.cli.{verb}.patience", no_patience)
     return provider
 
