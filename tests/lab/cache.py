@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from lab.shell import tried
+
 OVERRIDE = "SPOTEVAL_LAB_CACHE"
 
 
@@ -30,11 +32,20 @@ def made(name: str, make: Callable[[Path], None]) -> Path:
     with _locked(home() / f"{name}.lock"):
         if not place.exists():
             fresh = place.with_name(f"{name}.new")
+            _free(fresh)
             shutil.rmtree(fresh, ignore_errors=True)
             fresh.mkdir(parents=True)
             make(fresh)
             fresh.rename(place)
     return place
+
+
+def _free(place: Path) -> None:
+    """What a making that was cut off left mounted, such as debootstrap's /proc: nothing below it could be removed."""
+    mounts = Path("/proc/self/mounts").read_text() if place.exists() else ""
+    points = [line.split()[1] for line in mounts.splitlines()]
+    for point in reversed([point for point in points if Path(point).is_relative_to(place)]):
+        tried(["umount", "--lazy", point])
 
 
 @contextmanager

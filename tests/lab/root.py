@@ -20,7 +20,7 @@ FOR_MACHINES = ("--only-binary=:all:", "--python-version=3.11")
 HARNESS = Path("/opt/eval/venv")
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD_DEB = ROOT / "packaging" / "build-deb"
-MAKE_S, PIP_S = 1200.0, 600.0
+MAKE_S, PIP_S = 3600.0, 600.0
 APT = PLAIN | {"DEBIAN_FRONTEND": "noninteractive"}
 _SOURCES = ("sources.list", "sources.list.d")
 
@@ -82,7 +82,8 @@ def pins() -> list[str]:
 
 def _clean(place: Path) -> None:
     root = place / "root"
-    argv = ["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", SUITE, str(root)]
+    argv = ["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}"]
+    argv += [f"--cache-dir={archives()}", SUITE, str(root)]
     call(argv, MAKE_S)
     _same_sources(root / "etc" / "apt")
     (root / "etc" / "hostname").write_text("debian\n")

@@ -16,18 +16,20 @@ TO_BOOT = {
     "nsenter": "util-linux",
     "journalctl": "systemd",
 }
+TO_EMULATE = {"qemu-system-x86_64": "qemu-system-x86", "qemu-img": "qemu-utils"}
+"""What only machines with a kernel of their own need."""
 BESIDE = {"sshd": "openssh-server"}
 """What the tunnel is tried against; no machine of the lab needs it."""
 INSTALL_S = 900.0
 
 
-def ready() -> None:
+def ready(*, emulates: bool = False) -> None:
     """Install what is missing. Raises Skipped where this machine cannot run the lab at all."""
     if os.geteuid() != 0:
         raise Skipped("machines are booted by root, this is not root")
     if not has("apt-get"):
         raise Skipped("no apt-get: the lab's machines are Debian's")
-    programs = (TO_BOOT | BESIDE).items()
+    programs = (TO_BOOT | (TO_EMULATE if emulates else BESIDE)).items()
     _install([package for program, package in programs if not has(program)])
     # Twice: without dpkg's own tools nobody knows yet what else a build lacks.
     for _ in range(2):

@@ -154,7 +154,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     options = _parser().parse_args(argv)
     try:
-        tools.ready()
+        tools.ready(emulates=True)
     except Skipped as reason:
         print(reason, file=sys.stderr)
         return SKIPS

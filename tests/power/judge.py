@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from power.episodes import answer
 from power.guest import RUN
 from power.reading import Digests, Disk, digest
-from spoteval.publication.keys import attempt_prefix, manifest_key, part_key
+from spoteval.publication.keys import attempt_prefix, manifest_key
 from spoteval.publication.manifest import manifest_bytes, manifest_from
 from spoteval.shape import Unreadable
 
@@ -24,7 +24,7 @@ class Attempt:
 
 
 def published(objects: Objects) -> dict[str, Attempt]:
-    """Every attempt with a manifest in a store, by its episode. Raises ValueError for one that nobody can read."""
+    """Every finished attempt with a manifest, by its episode. Raises ValueError for one that nobody can read."""
     found: dict[str, Attempt] = {}
     for name, data in objects.items():
         words = name.split("/")
@@ -33,6 +33,8 @@ def published(objects: Objects) -> dict[str, Attempt]:
         manifest = manifest_from(data, name)
         if isinstance(manifest, Unreadable):
             raise ValueError(manifest.why)
+        if manifest.attempt.outcome is None or not manifest.attempt.outcome.by_itself:
+            continue
         parts = {part.name: part.sha256 for part in manifest.parts}
         found[words[3]] = Attempt(words[3], int(words[4]), data, parts)
     return found
@@ -58,15 +60,19 @@ def _parts_denied(disk: Disk, attempt: Attempt) -> Iterator[str]:
 
 
 def _loose(disk: Disk, objects: Objects) -> Iterator[str]:
-    """Parts that were sent before their manifest."""
-    for key, files in disk.ended.items():
-        for name, sha256 in files.items():
-            data = objects.get(part_key(RUN, key, 1, name))
-            if data is not None and digest(data) != sha256:
-                yield f"episode {key}: {name} was sent, the disk has other bytes"
-    sent = {name.split("/")[3] for name in objects if name.startswith(f"runs/{RUN}/episodes/")}
-    for key in sorted(sent - disk.ended.keys() - disk.witness.keys()):
-        yield f"episode {key}: parts were sent, the disk knows nothing of its end"
+    """Parts that were sent before their manifest: the disk has to know of the end of their episode, and the bytes."""
+    for name, data in objects.items():
+        words = name.split("/", 5)
+        if words[:3] != ["runs", RUN, "episodes"] or words[-1] == "MANIFEST.json":
+            continue
+        key, part = words[3], words[5]
+        if f"{attempt_prefix(RUN, key, int(words[4]))}MANIFEST.json" in objects:
+            continue
+        own = disk.ended.get(key)
+        if own is None:
+            yield f"episode {key}: {part} was sent, the disk knows nothing of its end"
+        elif own.get(part) != digest(data):
+            yield f"episode {key}: {part} was sent, the disk has other bytes or none"
 
 
 def lost(before: Disk, objects: Objects) -> Iterator[str]:
