@@ -135,11 +135,11 @@ def test_a_run_that_is_not_complete_is_left_alone(ending: Ending) -> None:
 
 
 def test_a_complete_run_ends_in_order(ending: Ending) -> None:
-    """Published, recorded, the record published, held twice, told, off."""
+    """Published, recorded, the record published, held twice, told, the last lines published, off."""
     ending.finish(*KEYS)
     ending.until(1000 + 60)
     assert ending.off
-    assert ending.story == ["final", "pass", "hold place", "fact put"]
+    assert ending.story == ["final", "pass", "hold place", "fact put", "pass"]
     end = ending.end()
     assert (end.reason, end.finished, end.intended, end.pending) == ("complete", 3, 3, 0)
     assert end.classes is not None
@@ -225,7 +225,7 @@ def test_past_its_deadline_a_run_is_stopped_marked_and_settled(tmp_path: Path) -
     assert ending.intents() == ()
     ending.until(1000 + 120)
     assert ending.off
-    assert ending.story == ["settle --by", "final", "pass", "hold place", "fact put"]
+    assert ending.story == ["settle --by", "final", "pass", "hold place", "fact put", "pass"]
     (marked,) = interruptions(guest.run).values()
     assert (marked.opened.source, marked.cause) == ("operator", "operator")
     end = ending.end()
@@ -246,7 +246,7 @@ def test_a_run_that_a_person_declared_over_is_ended(ending: Ending) -> None:
     ending.guest.units.scripts[RUN_UNIT] = iter([frozenset([GONE])] * 6)
     ending.until(1000 + 120)
     assert ending.off
-    assert ending.story == ["settle --by", "final", "pass", "hold place", "fact put"]
+    assert ending.story == ["settle --by", "final", "pass", "hold place", "fact put", "pass"]
     (marked,) = interruptions(ending.guest.run).values()
     assert (marked.opened.source, marked.cause) == ("operator", "operator")
     end = ending.end()
@@ -333,7 +333,7 @@ def test_the_next_boot_goes_on_under_the_guest_hold(tmp_path: Path) -> None:
     second = Ending(guest, session="2222")
     second.until(5000 + 60)
     assert second.off
-    assert second.story == ["pass", "hold place", "fact put"]
+    assert second.story == ["pass", "hold place", "fact put", "pass"]
     assert len({intent.hold_id for intent in second.intents()}) == 1
     assert second.end() == first.end()
 
@@ -495,4 +495,4 @@ def test_what_holds_and_ends_waits_for_no_keep_fact(ending: Ending) -> None:
     ending.guest.durable.kill_switch.unlink()
     ending.until(1000 + 200)
     assert ending.off
-    assert ending.story == ["keep fact", "final", "pass", "hold place", "fact put"]
+    assert ending.story == ["keep fact", "final", "pass", "hold place", "fact put", "pass"]

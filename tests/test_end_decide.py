@@ -42,7 +42,7 @@ ENDED = replace(GOING, run=replace(RUN, end=END))
 HELD = replace(ENDED, guest_hold="run swe is over")
 PROVED = replace(HELD, intents=(replace(INTENT, proved=True, proved_by="end-handler"),))
 PASSED = State(end_passed=True)
-TOLD = State(end_passed=True, fact=True)
+TOLD = State(end_passed=True, fact=True, last_passed=True)
 
 
 def row(seen: Seen, state: State = State(), policy: Policy = POLICY) -> tuple[str, str | None]:  # noqa: B008
@@ -307,10 +307,38 @@ def test_a_hold_that_cannot_be_proved_keeps_the_machine_on_for_a_quarter_of_an_h
         )
 
 
-@pytest.mark.parametrize(("failures", "act"), [(0, "fact"), (2, "fact"), (3, "power")])
+@pytest.mark.parametrize(("failures", "act"), [(0, "fact"), (2, "fact"), (3, "last-pass")])
 def test_the_fact_is_tried_three_times(failures: int, act: str) -> None:
     """Both holds keep the machine off without it."""
     assert row(PROVED, State(end_passed=True, failures={"fact": failures}))[1] == act
+
+
+def test_the_last_lines_are_published_before_the_power_goes() -> None:
+    """A follower that is back after it was killed sends them; a machine that stays on publishes them anyhow."""
+    told = replace(TOLD, last_passed=False)
+    assert row(PROVED, told) == (
+        'wait stage=publish-last reason=complete why="what was told since, before the power goes"',
+        "last-pass",
+    )
+    assert row(PROVED, told, replace(POLICY, power_off=False))[1] is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "waited_s", "passed"),
+    [
+        (Answer(5, 0, 0, 0, 1.0), 1.0, True),
+        (Answer(5, 7, 7, 0, 1.0), 1.0, True),
+        (None, 20 + LATE_S - 0.1, False),
+        (None, 20 + LATE_S, True),
+    ],
+)
+def test_the_power_waits_for_one_last_request(
+    answer: Answer | None, waited_s: float, passed: bool
+) -> None:
+    """Whatever its answer; without one until it is lost."""
+    last = State(asked=Asked("r-2", SOON, ago(waited_s), 20.0, last=True), end_passed=True)
+    found = observe(last, {}, answer, NOW)
+    assert (found.last_passed, found.asked is None, found.failed) == (passed, passed, None)
 
 
 def test_the_sentence_of_the_end() -> None:

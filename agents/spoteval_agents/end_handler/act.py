@@ -32,6 +32,7 @@ from spoteval_agents.end_handler.decide import (
     GUEST_HOLD,
     HOLD,
     INTENT,
+    LAST,
     PASS,
     POWER,
     SETTLE,
@@ -46,6 +47,8 @@ ENDED = "end"
 OWN_S, KILL_S = 30.0, 10.0
 AGAIN_S = 5.0
 SETTLE_CHILD_S, FACT_CHILD_S, PASS_S, FINAL_S = 120.0, 60.0, 30.0, 60.0
+LAST_S = 20.0
+"""A follower that was killed is back after 5 s; without a store it leaves over what it cannot send."""
 BESIDE = (STOP, SETTLE, HOLD, FACT)
 
 
@@ -80,8 +83,10 @@ class Hands:
             return replace(state, answered=None)  # the next request is about something new
         elif name == GUEST_HOLD:
             touch(disk.guest_hold, f"run {run.name} is over: {reason}")
-        elif name == POWER:
+        elif name == LAST:
             self.tell(disk, run.name, "end-stop", reason, {"hold": intent.hold_id}, now)
+            return self._request_last(disk, state, now)
+        elif name == POWER:
             touch(self.host.poweroff, f"{AGENT}: {intent.reason}")
         return state
 
@@ -149,6 +154,13 @@ class Hands:
         kind = SOON if name == PASS else requests.FINAL
         asked = requests.ask(disk, kind, AGENT, deadline_s, now)
         return replace(state, asked=Asked(asked, kind, now.mark, deadline_s))
+
+    def _request_last(self, disk: DurablePaths, state: State, now: Now) -> State:
+        """Once: a follower that is dead as the power goes would leave the last lines on the disk alone."""
+        if state.asked is not None:
+            return state
+        asked = requests.ask(disk, SOON, AGENT, LAST_S, now)
+        return replace(state, asked=Asked(asked, SOON, now.mark, LAST_S, last=True))
 
     def _beside(
         self, name: str, disk: DurablePaths, run: RunSeen, intent: Ender, reason: str

@@ -19,7 +19,8 @@ END_PASS_WITHIN_S = 120.0
 TRIES = 3
 
 INTENT, STOP, SETTLE, FINAL, END = "intent", "stop-run", "settle", "final", "end-record"
-PASS, GUEST_HOLD, HOLD, FACT, POWER = "pass", "guest-hold", "hold", "fact", "power"
+PASS, GUEST_HOLD, HOLD, FACT, LAST = "pass", "guest-hold", "hold", "fact", "last-pass"
+POWER = "power"
 """Acts, in their order."""
 
 
@@ -189,7 +190,7 @@ def _published(case: _Case, for_s: float | None) -> Plan:
 
 
 def _after_record(case: _Case, intent: Ender) -> Plan:
-    """Its end published, held twice, told, off."""
+    """Its end published, held twice, told, the last lines published, off."""
     for_s = _ending_since_s(case, intent)
     if not case.state.end_passed and for_s < END_PASS_WITHIN_S:
         return _act(case, "publish-end", PASS, {"elapsed_s": round(for_s)})
@@ -220,6 +221,8 @@ def _off(case: _Case, proved: bool) -> Plan:
         return Plan(decision, needs_you=circle)
     if not case.policy.power_off:
         return Plan(Decision("end", {**pairs, "power": "on"}, "on_complete is hold-only", AGENT))
+    if not case.state.last_passed:
+        return _act(case, "publish-last", LAST, {}, "what was told since, before the power goes")
     why = None if proved else "the hold could not be proved; the next boot places it first"
     return Plan(Decision("end", {**pairs, "power": "off"}, why, AGENT), POWER)
 

@@ -43,8 +43,12 @@ def _answered(state: State, answer: Reading[Answer | None], now: Now) -> State:
     if isinstance(answer, Answer):
         if asked.kind == FINAL:
             return replace(over, pending=answer.backlog, failed=None)
+        if asked.last:
+            return replace(over, last_passed=True, failed=None)
         return replace(over, end_passed=answer.backlog == 0, failed=None)
     waited_s = elapsed_s(asked.at, now)
     if waited_s is not None and waited_s < asked.deadline_s + LATE_S:
         return state
+    if asked.last:
+        return replace(over, last_passed=True)
     return replace(over, failed="the publication follower did not answer")

@@ -60,6 +60,8 @@ class Asked:
     kind: str
     at: Mark
     deadline_s: float
+    last: bool = False
+    """The one just before the power goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ class State:
     pending: int | None = None
     """What the follower's last answer left over; None while there was none."""
     end_passed: bool = False
+    last_passed: bool = False
+    """Answered or not: the power waits for one request only."""
     settled: bool = False
     fact: bool = False
     failures: dict[str, int] = field(default_factory=dict)
