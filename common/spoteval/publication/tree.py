@@ -1,10 +1,12 @@
 """The tree of a run as the store holds it: every file checked on the way, every difference named."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
-from spoteval.publication.keys import MANIFEST, part_key, run_prefix
+from spoteval.episode import Extra
+from spoteval.publication.keys import MANIFEST, part_key, run_prefix, safe_path
 from spoteval.publication.layout import Layout, Published, Segment, attempt_folder, tree_path
 from spoteval.publication.layout import layout as _layout
 from spoteval.publication.manifest import Manifest, PartEntry, manifest_from
@@ -14,11 +16,12 @@ from spoteval.store.contract import NotThere, Store, Stored
 
 @dataclass(frozen=True, slots=True)
 class TreeFile:
-    """One file of the tree, as it was published."""
+    """One file of the tree, as it was published. `is_held`: it lies in its place already, and was not fetched."""
 
     path: str
     data: bytes
     mode: int = 0o644
+    is_held: bool = False
 
     @property
     def sha256(self) -> str:
@@ -48,7 +51,48 @@ class WithheldPart:
         return f'{self.path}: withheld, it held the secret of credential "{self.credential}"'
 
 
-Found = TreeFile | Difference | WithheldPart
+@dataclass(frozen=True, slots=True)
+class TreeFolder:
+    """A folder of an episode and its mode: it may be empty."""
+
+    path: str
+    mode: int
+
+
+@dataclass(frozen=True, slots=True)
+class TreeLink:
+    """A symbolic link of an episode, with its target as it was written."""
+
+    path: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What the episode had and nobody published: a pipe, a socket, a device, or what could not be read."""
+
+    path: str
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.kind}, has no bytes to pull"
+
+
+Found = TreeFile | TreeFolder | TreeLink | Left | Difference | WithheldPart
+Held = Callable[[str, PartEntry], bytes | None]
+"""The bytes of a part by its path, where they are at hand already and are what the manifest says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What is read together: one attempt, one file, one log. `size`: bytes of its objects in the store."""
+
+    size: int
+    read: Callable[[], Iterator[Found]]
+
+
+def _nothing_held(path: str, part: PartEntry) -> bytes | None:  # noqa: ARG001
+    return None
 
 
 def run_layout(store: Store, run: str) -> Layout:
@@ -58,14 +102,23 @@ def run_layout(store: Store, run: str) -> Layout:
 
 def tree_files(store: Store, run: str, found: Layout) -> Iterator[Found]:
     """Every file of the tree, episodes first, one at a time in memory. Raises StoreError."""
+    for unit in tree_units(store, run, found):
+        yield from unit.read()
+
+
+def tree_units(store: Store, run: str, found: Layout, held: Held = _nothing_held) -> Iterator[Unit]:
+    """The same in units that may be read side by side. Reading one raises StoreError."""
     for item in found.attempts:
         if item.manifest is not None:
-            yield from _attempt(store, run, item, item.manifest)
+            size = item.manifest.size + sum(part.size for part in item.parts)
+            yield Unit(size, partial(_attempt, store, run, item, item.manifest, held))
     for path, stored in found.whole.items():
-        yield _whole(store, path, stored)
+        yield Unit(stored.size, partial(_whole, store, path, stored))
     for path, segments in found.logs.items():
-        yield from _log(store, path, segments)
-    yield from (Difference(key, "is of no known kind") for key in found.unknown)
+        size = sum(stored.size for _, _, stored in segments)
+        yield Unit(size, partial(_log, store, path, segments))
+    unknown = [Difference(key, "is of no known kind") for key in found.unknown]
+    yield Unit(0, partial(iter, unknown))
 
 
 def unfinished(found: Layout) -> tuple[str, ...]:
@@ -73,7 +126,9 @@ def unfinished(found: Layout) -> tuple[str, ...]:
     return tuple(attempt_folder(item) for item in found.attempts if item.manifest is None)
 
 
-def _attempt(store: Store, run: str, item: Published, stored: Stored) -> Iterator[Found]:
+def _attempt(
+    store: Store, run: str, item: Published, stored: Stored, held: Held
+) -> Iterator[Found]:
     folder = attempt_folder(item)
     data = store.get(stored.key)
     manifest = manifest_from(data, stored.key)
@@ -85,15 +140,18 @@ def _attempt(store: Store, run: str, item: Published, stored: Stored) -> Iterato
         yield Difference(f"{folder}/{MANIFEST}", f"speaks of {named}, not of this attempt")
         return
     yield TreeFile(f"{folder}/{MANIFEST}", data)
-    yield from _parts(store, run, item, manifest)
+    yield from _parts(store, run, item, manifest, held)
+    yield from (_extra(folder, extra) for extra in manifest.extras)
 
 
-def _parts(store: Store, run: str, item: Published, manifest: Manifest) -> Iterator[Found]:
+def _parts(
+    store: Store, run: str, item: Published, manifest: Manifest, held: Held
+) -> Iterator[Found]:
     folder, named = attempt_folder(item), set[str]()
     for part in manifest.parts:
         key = part_key(run, item.episode, item.number, part.name)
         named.add(key)
-        yield _part(store, key, f"{folder}/{_file_name(key)}", part)
+        yield _part(store, key, f"{folder}/{_file_name(key)}", part, held)
     for extra in item.parts:
         if extra.key not in named:
             yield Difference(extra.key, "extra: no manifest names it")
@@ -106,7 +164,19 @@ def _file_name(key: str) -> str:
     return "/".join(parts) if plain == MANIFEST else plain
 
 
-def _part(store: Store, key: str, path: str, part: PartEntry) -> Found:
+def _extra(folder: str, extra: Extra) -> Found:
+    """What has no bytes, at a path that stays inside the tree."""
+    path = f"{folder}/{tree_path(safe_path(extra.name).split('/'))}"
+    if extra.kind == "folder":
+        return TreeFolder(path, extra.mode)
+    if extra.kind == "link" and extra.target is not None:
+        return TreeLink(path, extra.target)
+    return Left(path, extra.kind)
+
+
+def _part(store: Store, key: str, path: str, part: PartEntry, held: Held) -> Found:
+    if (known := held(path, part)) is not None:
+        return TreeFile(path, known, part.mode, is_held=True)
     try:
         data = store.get(key)
     except NotThere:
@@ -121,11 +191,12 @@ def _part(store: Store, key: str, path: str, part: PartEntry) -> Found:
     return found
 
 
-def _whole(store: Store, path: str, stored: Stored) -> Found:
+def _whole(store: Store, path: str, stored: Stored) -> Iterator[Found]:
     data = store.get(stored.key)
     if len(data) != stored.size:
-        return Difference(path, f"differs: {len(data)} bytes, the listing says {stored.size}")
-    return TreeFile(path, data)
+        yield Difference(path, f"differs: {len(data)} bytes, the listing says {stored.size}")
+    else:
+        yield TreeFile(path, data)
 
 
 def _log(store: Store, path: str, segments: tuple[Segment, ...]) -> Iterator[Found]:

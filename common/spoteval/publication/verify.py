@@ -1,19 +1,35 @@
-"""Hold files to their records: a pulled directory to what was pulled, the guest's disk to the store."""
+"""Hold bytes to their records: a pulled directory to what was pulled, the store to its manifests, the guest's disk to
+the store."""
 
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
-from spoteval.files import read_lines, read_record
+from spoteval.files import read_lines
 from spoteval.paths import RunPaths
 from spoteval.publication.keys import MANIFEST, safe
+from spoteval.publication.lanes import in_lanes
 from spoteval.publication.manifest import manifest_bytes
 from spoteval.publication.own import is_temporary, own_names
-from spoteval.publication.pull import RECORD
-from spoteval.publication.tree import Difference, TreeFile, run_layout, tree_files
-from spoteval.shape import Reading, ShapeError, Table, Unreadable
+from spoteval.publication.recorded import File, Recorded, recorded, unlike, unlike_others
+from spoteval.publication.target import RECORD, PullRefused, names_in
+from spoteval.publication.tree import (
+    Difference,
+    Found,
+    TreeFile,
+    Unit,
+    run_layout,
+    tree_files,
+    tree_units,
+    unfinished,
+)
+from spoteval.shape import Reading, Unreadable
 from spoteval.store.contract import Store
+
+LANES, STORE_LANES, SLICE = 4, 16, 256
+"""Slices of files that are read side by side; gets from a store at the same time; files of a slice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +39,8 @@ class VerifyReport:
     run: str
     files: int
     differences: tuple[Difference, ...] = ()
+    unfinished: tuple[str, ...] = ()
+    """Attempts without a manifest: not published, hence no difference."""
 
     @property
     def verified(self) -> bool:
@@ -33,23 +51,46 @@ class VerifyReport:
 def verify(target: Path) -> Reading[VerifyReport]:
     """Read every file of a pulled directory again: missing, extra and differing ones are named.
 
-    Unreadable where the directory was never pulled into, or its record is damaged.
+    Unreadable where the directory was never pulled into, or not to the end, or its record is damaged.
     """
-    table = read_record(target / RECORD)
-    if table is None:
-        return Unreadable(f'verify: "{target}": no {RECORD} (not made by spoteval pull)')
-    if isinstance(table, Unreadable):
-        return table
-    try:
-        recorded = {item.text("path"): item for item in table.tables("files")}
-        named = tuple(_differing(target, recorded))
-        run = table.text("run")
-    except ShapeError as error:
-        return Unreadable(f"{target / RECORD}: {error}")
-    extra = sorted(_names(target) - recorded.keys() - {RECORD})
-    return VerifyReport(
-        run, len(recorded), (*named, *(Difference(name, "extra: not pulled") for name in extra))
-    )
+    record = recorded(target)
+    if isinstance(record, Unreadable):
+        return record
+    named = [item for part in _read_again(target, record) for item in part]
+    named += unlike_others(target, record)
+    here = {name for name in names_in(target) if not is_temporary(name.rpartition("/")[2])}
+    extra = sorted(here - {item.path for item in record.files} - record.links.keys() - {RECORD})
+    named += (Difference(name, "extra: not pulled") for name in extra)
+    return VerifyReport(record.run, len(record.files), tuple(named))
+
+
+def _read_again(target: Path, record: Recorded) -> Iterable[list[Difference]]:
+    files = iter(record.files)
+    slices = iter(lambda: list(islice(files, SLICE)), [])
+    return in_lanes(slices, partial(_unlike_files, target), LANES)
+
+
+def _unlike_files(target: Path, files: list[File]) -> list[Difference]:
+    found = ((item.path, unlike(target, item)) for item in files)
+    return [Difference(path, what) for path, what in found if what is not None]
+
+
+def verify_store(store: Store, run: str) -> VerifyReport:
+    """Hold every object of a run in the store to its manifest; nothing is written. Raises StoreError, PullRefused."""
+    found = run_layout(store, run)
+    if not (found.attempts or found.whole or found.logs):
+        raise PullRefused(f'verify: "{run}": no such run in {store.url} (spoteval run list)')
+    files, named = 0, list[Difference]()
+    for items in in_lanes(tree_units(store, run, found), _light, STORE_LANES):
+        named += (item for item in items if isinstance(item, Difference))
+        files += sum(not isinstance(item, Difference) for item in items)
+    return VerifyReport(run, files, tuple(named), unfinished(found))
+
+
+def _light(unit: Unit) -> list[Found]:
+    """What a unit has, without the bytes: they were looked at while it was read."""
+    every = (item for item in unit.read() if isinstance(item, Difference | TreeFile))
+    return [TreeFile(item.path, b"") if isinstance(item, TreeFile) else item for item in every]
 
 
 def compare(store: Store, run: str, run_dir: Path) -> VerifyReport:
@@ -73,26 +114,6 @@ def compare(store: Store, run: str, run_dir: Path) -> VerifyReport:
         for key, number in witnessed
     )
     return VerifyReport(run, len(seen), tuple(differences))
-
-
-def _differing(target: Path, recorded: Mapping[str, Table]) -> Iterator[Difference]:
-    for path, item in recorded.items():
-        what = _unlike(target / path, item.whole("size"), item.text("sha256"))
-        if what is not None:
-            yield Difference(path, what)
-
-
-def _unlike(path: Path, size: int, sha256: str) -> str | None:
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        return "missing"
-    except OSError as error:
-        return f"unreadable: {error.strerror}"
-    if len(data) != size:
-        return f"differs: {len(data)} bytes, pulled were {size}"
-    found = hashlib.sha256(data).hexdigest()
-    return None if found == sha256 else f"differs: sha256 {found}, pulled was {sha256}"
 
 
 def _against_disk(
@@ -133,12 +154,3 @@ def _folder_tail(line: Mapping[str, object]) -> tuple[str, str]:
 
 def _unpublished(name: str) -> Difference:
     return Difference(name, "missing: on the disk, not in the store")
-
-
-def _names(root: Path) -> set[str]:
-    """Every file below `root` but our own temporaries."""
-    return {
-        path.relative_to(root).as_posix()
-        for path in root.rglob("*")
-        if path.is_file() and not is_temporary(path.name)
-    }
