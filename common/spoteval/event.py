@@ -8,6 +8,8 @@ from spoteval.clock import stamp
 from spoteval.shape import Reading, ShapeError, Table, Unreadable
 
 NEEDS_YOU = "needs_you"
+REHEARSAL = "rehearsal"
+"""The key in `detail` of what a drill brought about: no figure about the provider's weather counts it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,11 @@ class Event:
     evidence: str | None = None
     price: Mapping[str, object] | None = None
     detail: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def rehearsal(self) -> bool:
+        """Whether a drill brought it about."""
+        return self.detail.get(REHEARSAL) is True
 
     def record(self) -> dict[str, object]:
         """The event as a JSON object; absent values are left out."""

@@ -235,6 +235,11 @@ class InstancePaths:
         return self.root / "state.json"
 
     @cached_property
+    def drill(self) -> Path:
+        """Who drills a forced stop announces it here before it asks for the stop."""
+        return self.root / "drill.json"
+
+    @cached_property
     def decisions(self) -> Path:
         """Changes of the decision, and one line an hour."""
         return self.root / "decisions.jsonl"

@@ -11,6 +11,8 @@ from spoteval.settings.money import Money, amount_in, rate_in
 from spoteval.shape import Reading, ShapeError, Table, Unreadable
 
 LABELS = ("exploratory", "scored")
+DRILL = "drill"
+"""The label of a drill's own run. No person gives it: such a run measures the machine, never a model."""
 SETTLEMENTS = ("fresh_budget", "remaining_budget", "none", "continued")
 ERRORS = ("keep", "retry-1")
 HARNESSES = ("inspect", "directory")
@@ -125,6 +127,11 @@ class RunRecord:
     versions: Mapping[str, str] = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
 
+    @property
+    def rehearsal(self) -> bool:
+        """Whether it is a drill's own run."""
+        return self.plan.label == DRILL
+
     def record(self) -> dict[str, object]:
         """The record as a JSON object."""
         return {
@@ -182,7 +189,7 @@ def _plan_from(table: Table) -> RunPlan:
         harness=table.choice("harness", HARNESSES),
         settlement=table.choice("settlement", SETTLEMENTS),
         args=table.texts("args"),
-        label=table.choice("label", LABELS),
+        label=table.choice("label", (*LABELS, DRILL)),
         user=table.text("user"),
         directory=table.text("directory"),
         executable=table.text("executable"),

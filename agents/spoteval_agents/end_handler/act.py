@@ -37,6 +37,7 @@ from spoteval_agents.end_handler.decide import (
     POWER,
     SETTLE,
     STOP,
+    WITHDRAW,
     owed_hold,
     own_intent,
     why_over,
@@ -81,6 +82,8 @@ class Hands:
         elif name == END:
             self._end(disk, run.name, reason, state.pending, now)
             return replace(state, answered=None)  # the next request is about something new
+        elif name == WITHDRAW:
+            stopping.withdraw([disk.enders], intent, "a drill's own run is over", now)
         elif name == GUEST_HOLD:
             touch(disk.guest_hold, f"run {run.name} is over: {reason}")
         elif name == LAST:

@@ -20,7 +20,7 @@ TRIES = 3
 
 INTENT, STOP, SETTLE, FINAL, END = "intent", "stop-run", "settle", "final", "end-record"
 PASS, GUEST_HOLD, HOLD, FACT, LAST = "pass", "guest-hold", "hold", "fact", "last-pass"
-POWER = "power"
+POWER, WITHDRAW = "power", "withdraw"
 """Acts, in their order."""
 
 
@@ -137,6 +137,8 @@ def _not_over(run: RunSeen, now: Now, unknown: str | None) -> Plan:
 def _ending(case: _Case) -> Plan:
     """The run is over."""
     intent = own_intent(case.seen, case.run.name)
+    if intent is None and case.run.rehearsal and case.run.end is not None:
+        return _ended(case, "a drill's own run: the machine stays on while anybody needs it")
     if intent is None and _ended_before(case):
         return _ended(case, "it was ended in an earlier session; spoteval run new … begins another")
     if intent is None:
@@ -194,6 +196,8 @@ def _after_record(case: _Case, intent: Ender) -> Plan:
     for_s = _ending_since_s(case, intent)
     if not case.state.end_passed and for_s < END_PASS_WITHIN_S:
         return _act(case, "publish-end", PASS, {"elapsed_s": round(for_s)})
+    if case.run.rehearsal:
+        return _after_drill(case)
     if case.seen.guest_hold is None:
         return _act(case, "guest-hold", GUEST_HOLD)
     proved = any(item.proved for item in _of(case.seen, case.run.name))
@@ -202,6 +206,13 @@ def _after_record(case: _Case, intent: Ender) -> Plan:
     if not case.state.fact and _tries_left(case, FACT):
         return _act(case, "fact", FACT)
     return _off(case, proved)
+
+
+def _after_drill(case: _Case) -> Plan:
+    """No hold and no power-off: whoever drills goes on with this machine, and idle-guard is the ender."""
+    if not case.state.fact and _tries_left(case, FACT):
+        return _act(case, "fact", FACT)
+    return _act(case, "withdraw", WITHDRAW, why="a drill's own run: the machine stays on")
 
 
 def _off(case: _Case, proved: bool) -> Plan:

@@ -37,6 +37,8 @@ class RunSeen:
     """How long it was up so far, over all boots."""
     finishing: bool = False
     """A person has declared it over."""
+    rehearsal: bool = False
+    """It is a drill's own: the machine has something else to do after it."""
 
 
 @dataclass(frozen=True, slots=True)

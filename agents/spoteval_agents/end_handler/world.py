@@ -65,6 +65,7 @@ class Probes:
             else None,
             end=read_end(paths),
             finishing=paths.finish.exists(),
+            rehearsal=isinstance(record, RunRecord) and record.rehearsal,
         )
 
 

@@ -1,6 +1,7 @@
 """Why an instance stopped, by the best evidence; never by its price. Pure."""
 
 from spoteval.clock import Mark
+from spoteval.control.facts import DRILL_STOP
 from spoteval.provider.contract import Observation
 from spoteval.shape import Unreadable
 from spoteval_agents.restarter.moments import is_later
@@ -10,23 +11,36 @@ from spoteval_agents.restarter.state import State
 GUEST_ENDS = ("end-", "idle-")
 """Ids of holds that a guest places before it powers itself off begin so."""
 OWN_STOP = "own-stop"
+DRILL = "drill"
+"""What says that a stop was rehearsed: it counts as a preemption, and no figure about the weather counts it."""
+ON_PURPOSE = frozenset(["user", "guest"])
+"""A provider's words for a stop that somebody wanted."""
 
 
 def cause_of(state: State, seen: Seen, obs: Observation | None, last_boot: int) -> tuple[str, str]:
     """Cause and evidence: our own stop, the guest's intent to end, the provider's reason, the guest's notice.
 
-    `obs` None: the stop itself was not seen, so that the provider's reason is that of another. `last_boot`: the
-    boot that ended with it.
+    A drill has somebody switch it off: that goes before the provider's word of a person or the guest, and not before
+    its word that it took the instance itself. `obs` None: the stop itself was not seen, so that the provider's reason
+    is that of another. `last_boot`: the boot that ended with it.
     """
     if state.stop_asks is not None or _never_started_since(state, obs):
         return "restarter", OWN_STOP
     if (intent := _guest_intent(state)) is not None:
         return "guest", intent
+    taken = obs is not None and obs.cause is not None and obs.cause not in ON_PURPOSE
+    if not taken and (state.drill is not None or _said(DRILL_STOP, state, seen, last_boot)):
+        return "preempted", DRILL
     if obs is not None and obs.cause is not None:
         return obs.cause, reason_of(obs)
-    if _noticed(state, seen, last_boot):
+    if _said("notice", state, seen, last_boot):
         return "preempted", "guest-marker"
     return "unknown", "none"
+
+
+def rehearsed(state: State) -> bool:
+    """Whether it is off, or was last, because of a drill."""
+    return state.stop is not None and state.stop.evidence == DRILL
 
 
 def reason_of(obs: Observation) -> str:
@@ -59,9 +73,9 @@ def _before(mark: Mark, since: Mark | None) -> bool:
     return since is not None and mark.boot == since.boot and mark.mono_s < since.mono_s
 
 
-def _noticed(state: State, seen: Seen, last_boot: int) -> bool:
-    """Whether the boot that has just ended put a notice."""
+def _said(fact: str, state: State, seen: Seen, last_boot: int) -> bool:
+    """Whether the boot that has just ended put this fact."""
     if isinstance(seen.store, Unreadable) or state.life is None:
         return False
     is_its_own = last_boot > state.life.boot_seq
-    return is_its_own and "notice" in seen.store.facts_of(last_boot)
+    return is_its_own and fact in seen.store.facts_of(last_boot)

@@ -5,9 +5,11 @@ from datetime import timedelta
 
 from spoteval.clock import Mark, Now
 from spoteval.decision import Decision
+from spoteval.event import REHEARSAL
 from spoteval.provider.contract import Price, Reply
 from spoteval.shape import Unreadable
 from spoteval_agents.restarter.case import HOLD, STOP
+from spoteval_agents.restarter.cause import rehearsed
 from spoteval_agents.restarter.placing import hold_for
 from spoteval_agents.restarter.policy import Policy
 from spoteval_agents.restarter.rules import retry_left_s
@@ -74,6 +76,8 @@ def _start(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
     detail: dict[str, object] = {"starts": after.starts, "boot_seq": ask.boot_seq}
     if error is not None:
         detail["price_error"] = error
+    if rehearsed(state):
+        detail[REHEARSAL] = True
     return after, (told("start-asked", policy, now, price=price, detail=detail),)
 
 

@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from spoteval.clock import Now, stamp
-from spoteval.event import Event
+from spoteval.event import REHEARSAL, Event
 from spoteval.provider.contract import Observation
 from spoteval.provider.contract import State as ProviderState
 from spoteval.shape import Unreadable
-from spoteval_agents.restarter.cause import OWN_STOP, cause_of, reason_of
+from spoteval_agents.restarter.cause import DRILL, ON_PURPOSE, OWN_STOP, cause_of, reason_of
 from spoteval_agents.restarter.moments import is_later, latest
 from spoteval_agents.restarter.policy import Policy, since_s
 from spoteval_agents.restarter.seen import OFF, Seen
@@ -16,7 +16,6 @@ from spoteval_agents.restarter.telling import Step, told
 
 INTERRUPTED = frozenset(["preempted", "platform", "unknown"])
 """Causes that are neither ours nor a person's. Only they count for the loop guard and the rules."""
-ON_PURPOSE = frozenset(["user", "guest"])
 _ON_WORDS = frozenset(["RUNNING", "STOPPING"])
 _OFF_WORDS = frozenset(state.value for state in OFF)
 
@@ -124,6 +123,7 @@ def _stopped(state: State, stop: Stop, policy: Policy, now: Now, *, short: bool)
         "held": stop.held,
         "boot_seq": state.counts.boot_seq,
         "last_start": stamp(stop.last_start) if stop.last_start is not None else None,
+        REHEARSAL: True if stop.evidence == DRILL else None,
     }
     known = {key: value for key, value in detail.items() if value is not None}
     event = told("stopped", policy, now, reason=stop.cause, evidence=stop.evidence, detail=known)

@@ -26,6 +26,7 @@ from spoteval_agents.restarter.telling import News, Step
 from spoteval_agents.restarter.watching import (
     see_absent,
     see_advice,
+    see_drill,
     see_finished,
     see_keep,
     see_outage,
@@ -53,6 +54,7 @@ STEPS: tuple[Callable[[State, Seen, Policy, Now], Step], ...] = (
     see_wanted,
     see_mirror,
     see_run,
+    see_drill,
     see_finished,
     see_keep,
     see_outage,

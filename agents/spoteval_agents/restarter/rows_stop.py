@@ -1,15 +1,15 @@
 """Rows 10, 11, 12 and 14: stopped, and it should stay so until a person or the provider says otherwise. Pure."""
 
+from spoteval.control.facts import DRILL_STOP
 from spoteval.decision import Decision
 from spoteval.line import Value
 from spoteval.provider.contract import State as ProviderState
 from spoteval.shape import Unreadable
 from spoteval_agents.restarter.case import Case, tenths
+from spoteval_agents.restarter.cause import ON_PURPOSE
 from spoteval_agents.restarter.placing import stop_hold_id
 from spoteval_agents.restarter.policy import UNRESTARTABLE_POLLS
 from spoteval_agents.restarter.rules import FIXED, tripped
-
-ON_PURPOSE = frozenset(["user", "guest"])
 
 
 def stopped_on_purpose(case: Case) -> Decision | None:
@@ -18,7 +18,9 @@ def stopped_on_purpose(case: Case) -> Decision | None:
     if stop is None or stop.cause not in ON_PURPOSE or stop.held or isinstance(store, Unreadable):
         return None
     name = stop_hold_id(case.state)
-    if name is None or name in store.listing.releases or "drill-stop" in store.newest_facts:
+    if name is None or name in store.listing.releases:
+        return None
+    if case.state.drill is not None or DRILL_STOP in store.newest_facts:
         return None
     pairs: dict[str, Value] = {
         "stopped_s": tenths(case.in_state_s),

@@ -14,9 +14,9 @@ _TIMES = ("", "once", "twice")
 
 
 def no_run(case: Case) -> Decision | None:
-    """Row 9: nobody needs the instance. Without a store nobody can say so but by a hold."""
+    """Row 9: nobody needs the instance; a drill does, by its own run. Without a store only a hold can say so."""
     run = case.state.run
-    if run is None and case.policy.local:
+    if run is None and (case.policy.local or case.state.drill is not None):
         return None
     if run is None:
         why = "no run is assigned (spoteval run start on the guest assigns one)"

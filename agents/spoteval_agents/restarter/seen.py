@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from spoteval.clock import Mark
+from spoteval.control.drills import Announced
 from spoteval.hold import Hold
 from spoteval.provider.contract import Observation, Price, State, error_kind
 from spoteval.publication.listing import RUN_FACT, Fact, InstanceListing
@@ -90,6 +91,7 @@ class Seen:
     guest: Guest | None = None
     price: Reading[Price] | None = None
     first_owners: tuple[str, ...] | None = None
+    drill: Reading[Announced | None] = None
 
     @property
     def understood(self) -> Observation | None:

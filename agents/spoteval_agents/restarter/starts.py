@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 from spoteval.clock import Mark, Now
+from spoteval.event import REHEARSAL
 from spoteval.provider.contract import Observation
 from spoteval.provider.contract import State as ProviderState
 from spoteval.shape import Unreadable
+from spoteval_agents.restarter.cause import rehearsed
 from spoteval_agents.restarter.moments import is_later
 from spoteval_agents.restarter.policy import REFUSED_POLLS, Policy, since_s
 from spoteval_agents.restarter.seen import OFF, Seen
@@ -37,6 +39,8 @@ def see_reached(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
     detail: dict[str, object] = {}
     if life.boot_seq != UNKNOWN_BOOT:
         detail["boot_seq"] = life.boot_seq
+    if rehearsed(state):
+        detail[REHEARSAL] = True
     if ask is not None:
         detail["asked_s"] = round(since_s(ask.at, now), 3)
     reason = None if ask is not None else _unasked(state)

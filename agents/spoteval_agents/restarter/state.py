@@ -150,6 +150,14 @@ class Keep:
 
 
 @dataclass(frozen=True, slots=True)
+class Drill:
+    """A drill that announced its stops: the run that it made, and since when."""
+
+    run: str
+    since: Mark
+
+
+@dataclass(frozen=True, slots=True)
 class Ownership:
     """Who serves the instance by the register, and in how many looks in a row that was seen (no more are counted
     than matter)."""
@@ -209,6 +217,7 @@ class State:
     over_since: Mark | None = None
     keep: Keep | None = None
     owner: Ownership | None = None
+    drill: Drill | None = None
     counts: Counts = Counts()
     told: tuple[str, ...] = ()
     waived: tuple[str, ...] = ()

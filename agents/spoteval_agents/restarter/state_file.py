@@ -73,6 +73,7 @@ def _state(table: Table, part: PartReader) -> State:
         over_since=part.maybe_mark(table, "over_since"),
         keep=part.below(table, "keep", part.keep),
         owner=part.below(table, "owner", part.owner),
+        drill=part.below(table, "drill", part.drill),
         counts=_counts(table.table("counts", {})),
         told=table.texts("told", ()),
         waived=table.texts("waived", ()),

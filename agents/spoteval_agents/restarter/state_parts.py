@@ -13,6 +13,7 @@ from spoteval_agents.restarter.state import (
     Ask,
     Assignment,
     Away,
+    Drill,
     FileHold,
     Keep,
     KnownHold,
@@ -153,6 +154,10 @@ class PartReader:
     def owner(self, table: Table) -> Ownership:
         """Who serves it."""
         return Ownership(table.text("identity"), table.whole("polls"))
+
+    def drill(self, table: Table) -> Drill:
+        """The announced drill."""
+        return Drill(table.text("run"), self.mark(table, "since"))
 
     def run(self, table: Table) -> Assignment:
         """The assignment."""

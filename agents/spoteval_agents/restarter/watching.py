@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from spoteval.clock import Now
 from spoteval.control.owner import owner_among
+from spoteval.event import REHEARSAL
 from spoteval.provider.contract import State as ProviderState
 from spoteval.provider.contract import error_kind
 from spoteval.shape import Unreadable
@@ -15,6 +16,7 @@ from spoteval_agents.restarter.state import (
     Absent,
     Ask,
     Away,
+    Drill,
     Keep,
     Ownership,
     State,
@@ -53,6 +55,23 @@ def see_absent(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # n
     before = state.absent
     after = Absent(now.mark) if before is None else replace(before, polls=before.polls + 1)
     return replace(state, absent=after), ()
+
+
+def see_drill(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
+    """An announced drill, until it is withdrawn or too old. One that cannot be read changes nothing."""
+    found, before = seen.drill, state.drill
+    if isinstance(found, Unreadable) or (found is None and before is None):
+        return state, ()
+    if found is None:
+        assert before is not None
+        event = told("drill-over", policy, now, detail={"run": before.run, REHEARSAL: True})
+        return replace(state, drill=None), (event,)
+    if before is not None and before.run == found.run:
+        return state, ()
+    event = told(
+        "drill-announced", policy, now, reason=found.by, detail={"run": found.run, REHEARSAL: True}
+    )
+    return replace(state, drill=Drill(found.run, now.mark)), (event,)
 
 
 def see_outage(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noqa: ARG001

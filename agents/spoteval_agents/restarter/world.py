@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from spoteval.clock import Now
+from spoteval.control.drills import announced
 from spoteval.control.holds import fetch
 from spoteval.files import read_text
 from spoteval.hold import UNREAD_BY
@@ -64,6 +65,7 @@ class World:
             strays=self.strays.names(),
             guest=self._guest(store, began) if has_guest else None,
             price=self.provider.price(PRICE_S) if unpriced else None,
+            drill=announced(self.paths, began),
         )
 
     def look_again(self, state: State, seen: Seen) -> Seen:

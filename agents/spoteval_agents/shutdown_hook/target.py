@@ -24,6 +24,8 @@ class Target:
     harness: str
     containers: tuple[str, ...] = ()
     """Docker filters of what is part of it."""
+    rehearsal: bool = False
+    """It is a drill's own run."""
 
     @property
     def paths(self) -> RunPaths:
@@ -46,7 +48,8 @@ def resolve(config: GuestConfig) -> Reading[Target | None]:
     harness = record.plan.harness if isinstance(record, RunRecord) else _configured(config)
     with suppress(OSError):  # a full disk: the marker is then tried without its space
         prepare(proof.paths, paths)
-    return Target(proof.paths, name, harness, _containers(record))
+    drilled = isinstance(record, RunRecord) and record.rehearsal
+    return Target(proof.paths, name, harness, _containers(record), drilled)
 
 
 def unfinished(target: Target, session: str) -> Interruption | None:

@@ -9,7 +9,7 @@ from spoteval.clock import Now
 from spoteval.control.eventlog import log_event
 from spoteval.control.interrupting import close_marker, open_marker, record_step
 from spoteval.control.requests import Answer
-from spoteval.event import Event
+from spoteval.event import REHEARSAL, Event
 from spoteval.interruption import NOT_AN_INTERRUPTION, Closed, Opened
 from spoteval.machine.cgroup import Members
 from spoteval.steps import Step, StepResult, run_steps
@@ -93,6 +93,7 @@ class Work:
         if self.target is None:
             return "no run is active"
         opened, now = self.opened, self.world.clock()
+        drilled = {REHEARSAL: True} if self.target.rehearsal else {}
         event = Event(
             at=now.wall,
             kind=kind,
@@ -101,7 +102,7 @@ class Work:
             session=opened.session,
             reason=reason,
             evidence=opened.notice or opened.source,
-            detail={"interruption": opened.id, "took_s": round(self.elapsed_s(), 3)},
+            detail={"interruption": opened.id, "took_s": round(self.elapsed_s(), 3), **drilled},
         )
         log_event(self.target.paths.events, event)
         return kind

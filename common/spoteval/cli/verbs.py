@@ -37,6 +37,13 @@ VERBS: dict[str, Verb] = {
     "config schema": Verb(
         "spoteval.cli.config:schema", "The JSON Schema of the host file.", "set up"
     ),
+    "drill": Verb("", "Rehearse what a provider does to a node.", "set up"),
+    "drill forced-stop": Verb(
+        "spoteval.cli.drill:forced_stop",
+        "Stop it twice, unwarned; judge what came of it.",
+        "set up",
+    ),
+    "drill show": Verb("spoteval.cli.drill:show", "What the last drill showed.", "set up"),
     "run": Verb("", "Make, start, stop and look at runs.", "run"),
     "run new": Verb(f"{_RUN}:new", "Freeze [run] into a run record; starts nothing.", "run"),
     "run start": Verb(f"{_RUN}:start", "Make a run the active one; boot-resume starts it.", "run"),

@@ -1,6 +1,6 @@
 """Starting and stopping an instance by hand: what is seen, what is said, what is on record."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from spoteval.clock import Now
@@ -106,6 +106,7 @@ def record_call(
     now: Now,
     reason: str,
     price: Reading[Price] | None = None,
+    detail: Mapping[str, object] | None = None,
 ) -> None:
     """The call on record, before it is made."""
     event = Event(
@@ -115,6 +116,7 @@ def record_call(
         instance=paths.instance,
         reason=reason,
         price=price.record() if isinstance(price, Price) else None,
+        detail=detail if detail is not None else {},
     )
     log_event(paths.events, event)
 

@@ -9,6 +9,8 @@ from spoteval.store.contract import Store
 
 BOOTED = "booted"
 """The boot's first fact, with the machine's addresses."""
+DRILL_STOP = "drill-stop"
+"""The stop that follows in this boot is a drill's."""
 
 
 def run_fact(run: str, generation: int) -> str:

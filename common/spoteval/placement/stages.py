@@ -42,15 +42,18 @@ def restarts(events: Iterable[Event]) -> tuple[Restart, ...]:
     """Every restart: from a stop to the first episode, or to the next stop that cut it.
 
     S2 stopped → first start call, S3 → RUNNING, S4 → serving started, S5 → healthy, S6 → episodes run.
-    A stop that nothing followed is no restart.
+    A stop that nothing followed is no restart, and one that a drill had come is none of the provider's weather.
     """
     found: list[dict[str, datetime]] = []
+    drilled: set[datetime] = set()
     for event in sorted(events, key=lambda item: item.at):
         if event.kind == "stopped":
             found.append({"stopped": event.at})
+            drilled |= {event.at} if event.rehearsal else set()
         elif event.kind in _MARKS and found:
             found[-1].setdefault(event.kind, _moment(event))
-    return tuple(Restart(marks["stopped"], _stages(marks)) for marks in found if len(marks) > 1)
+    real = (marks for marks in found if marks["stopped"] not in drilled)
+    return tuple(Restart(marks["stopped"], _stages(marks)) for marks in real if len(marks) > 1)
 
 
 def medians(found: Iterable[Restart]) -> dict[str, float]:

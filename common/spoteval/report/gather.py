@@ -218,4 +218,5 @@ def _waiting(sight: Sight, own: RestarterFacts, run: RunFacts | None) -> str | N
 
 
 def _count(events: Iterable[Event], kind: str, cause: str | None = None) -> int:
-    return sum(event.kind == kind and cause in (None, event.reason) for event in events)
+    real = (event for event in events if not event.rehearsal)
+    return sum(event.kind == kind and cause in (None, event.reason) for event in real)
