@@ -1,0 +1,143 @@
+"""All states of one recording: built, mounted, read, and what was wrong with each."""
+
+import json
+import multiprocessing
+import os
+import shutil
+import tempfile
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from replay.image import Image, mounted, private_mounts
+from replay.log import DiskLog, read_log
+from replay.reading import Published, problems
+from replay.recorder import BASE, DEMO, LOG, TIMES
+from replay.states import DiskState, states
+from spoteval.demo.layout import RUN, DemoPaths
+from spoteval.paths import DurablePaths
+
+SLACK_NS = 20_000_000
+"""The stamps of files come from a clock with ticks of 4 ms."""
+WHERE = Path("/dev/shm")
+SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What the recorder left."""
+
+    folder: Path
+    log: DiskLog
+    seen: tuple[tuple[int, int], ...]
+    """(entries that may have been begun, time) of each look, both growing."""
+    store: tuple[Published, ...]
+    url: str
+
+    def known_at(self, cut: int) -> Mapping[str, Published]:
+        """What the store held when the disk was at this entry, or before it."""
+        at = bisect_right(self.seen, (cut, 1 << 62)) - 1
+        if at < 0:
+            return {}
+        by_ns = self.seen[at][1] - SLACK_NS
+        return {item.key: item for item in self.store if item.at_ns <= by_ns}
+
+
+@dataclass(slots=True)
+class Found:
+    """What came of some states."""
+
+    states: int = 0
+    bad: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    shown: list[str] = field(default_factory=list)
+
+    def add(self, state: DiskState, wrong: Sequence[str]) -> None:
+        """One more state."""
+        self.states += 1
+        self.bad += bool(wrong)
+        self.kinds.update({why.partition(":")[0] for why in wrong})
+        if wrong and len(self.shown) < SHOWN:
+            self.shown.append(f"state {state.number} at entry {state.cut}: {wrong[0]}")
+
+    def join(self, other: "Found") -> None:
+        """The same of other states."""
+        self.states += other.states
+        self.bad += other.bad
+        self.kinds += other.kinds
+        self.shown = [*self.shown, *other.shown][:SHOWN]
+
+    def record(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "states": self.states,
+            "bad": self.bad,
+            "kinds": dict(self.kinds),
+            "shown": self.shown,
+        }
+
+
+def opened(folder: Path) -> Recording:
+    """A recording. Raises BadLog and OSError."""
+    log, paths = read_log(folder / LOG), DemoPaths(folder / DEMO)
+    looks = json.loads((folder / TIMES).read_text())
+    seen = tuple((log.before(size), at_ns) for at_ns, size in looks)
+    return Recording(folder, log, seen, tuple(_objects(paths.store)), paths.store_url)
+
+
+def replayed(folder: Path, most: int, seed: int, workers: int) -> Found:
+    """About `most` states, on so many processes. Raises what a worker could not get over."""
+    size = -(-most // workers)
+    whole = Found()
+    context = multiprocessing.get_context("fork")
+    with context.Pool(workers) as pool:
+        jobs = [(folder, most, seed, at * size, size) for at in range(workers)]
+        for found in pool.imap_unordered(_part, jobs):
+            whole.join(found)
+    return whole
+
+
+def _part(job: tuple[Path, int, int, int, int]) -> Found:
+    """States `first` to `first + count` of all; the last part takes what is left over."""
+    folder, most, seed, first, count = job
+    recording = opened(folder)
+    private_mounts()
+    scratch = Path(tempfile.mkdtemp(prefix="replay-", dir=WHERE))
+    found = Found()
+    try:
+        image = Image(folder / BASE, scratch, recording.log)
+        point = scratch / "point"
+        point.mkdir()
+        last = None if first + count >= most else first + count
+        for state in islice(states(recording.log.entries, most, seed), first, last):
+            found.add(state, _wrong(recording, image, point, state))
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return found
+
+
+def _wrong(recording: Recording, image: Image, point: Path, state: DiskState) -> list[str]:
+    file = image.take(state)
+    known = {
+        key: item
+        for key, item in recording.known_at(state.cut).items()
+        if key.startswith(f"runs/{RUN}/")
+    }
+    try:
+        with mounted(file, point):
+            return problems(DurablePaths(point), RUN, known, recording.url)
+    except OSError as error:
+        return [f"not mounted: {error}"]
+
+
+def _objects(root: Path) -> Iterator[Published]:
+    for top, _, names in os.walk(root):
+        for name in names:
+            path = Path(top, name)
+            if not name.startswith("."):
+                at_ns = path.stat().st_ctime_ns
+                yield Published(str(path.relative_to(root)), at_ns, path.read_bytes())
