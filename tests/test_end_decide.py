@@ -442,3 +442,27 @@ def test_replies_of_the_work_beside_are_taken() -> None:
     assert observe(found, {"fact": "done"}, None, NOW).fact
     assert observe(State(), {"stop-run": Unreadable("left")}, None, NOW).failed == "left"
     assert observe(State(), {}, None, NOW) == State()
+
+
+DRILLED = replace(ENDED, run=replace(RUN, end=END, rehearsal=True))
+
+
+@pytest.mark.parametrize(
+    ("state", "act"), [(State(), "pass"), (PASSED, "fact"), (TOLD, "withdraw")]
+)
+def test_a_drills_run_ends_without_a_hold_and_the_machine_stays_on(state: State, act: str) -> None:
+    """Its end is published and told; then the intent to switch off is withdrawn."""
+    assert row(DRILLED, state)[1] == act
+    assert "hold" not in row(DRILLED, state)[0]
+
+
+def test_a_drill_that_is_over_is_left_alone() -> None:
+    """In this session, once the intent is withdrawn, and in any later one."""
+    for intents in ((), (replace(INTENT, withdrawn=True),), (replace(INTENT, session="0ld"),)):
+        assert row(replace(DRILLED, intents=intents), TOLD) == (
+            (
+                "ended run=swe reason=complete why=\"a drill's own run: the machine stays on while"
+                ' anybody needs it"'
+            ),
+            None,
+        )

@@ -66,7 +66,7 @@ def read_log(path: Path) -> DiskLog:
         magic, version, count, sector = _HEAD.unpack_from(head)
         if (magic, version) != (MAGIC, VERSION):
             raise BadLog(f"{path}: magic {magic:#x}, version {version}: no log of writes")
-        entries = []
+        entries: list[Entry] = []
         at, end = sector, path.stat().st_size
         while len(entries) < count and at + sector <= end:
             file.seek(at)

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from spoteval.control.boot import recorded_boot
@@ -83,7 +84,7 @@ def _records(disk: DurablePaths, url: str) -> Iterator[str]:
     if isinstance(sentinel := read_record(disk.sentinel), Unreadable):
         yield f"sentinel: {sentinel.why}"
     for path in disk.publication.glob("*.jsonl"):
-        yield from _raised(lambda path=path: Journal(path, url), f"publication/{path.name}")
+        yield from _raised(partial(Journal, path, url), f"publication/{path.name}")
 
 
 def _run(paths: RunPaths) -> Iterator[str]:

@@ -128,12 +128,17 @@ def patched(folder: Path, mutant: bool) -> Iterator[None]:
         os.environ.pop("PYTHONPATH") if before is None else os.environ.update(PYTHONPATH=before)
 
 
+def program() -> str:
+    """qemu's storage daemon, with the driver and the export that are needed. Raises NotRecorded."""
+    found = shutil.which("qemu-storage-daemon")
+    if found is None:
+        raise NotRecorded("no qemu-storage-daemon here (apt-get install qemu-system-common)")
+    return found
+
+
 @contextmanager
 def _exported(image: Path, log: Path, seen: Path) -> Iterator[None]:
-    program = shutil.which("qemu-storage-daemon")
-    if program is None:
-        raise NotRecorded("no qemu-storage-daemon here (apt-get install qemu-system-common)")
-    argv = [program]
+    argv = [program()]
     for node in (
         f"driver=file,node-name=disk,filename={image}",
         f"driver=file,node-name=log,filename={log}",

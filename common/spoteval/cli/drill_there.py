@@ -18,6 +18,8 @@ from spoteval.paths import InstancePaths
 from spoteval.store.contract import StoreError
 
 _LOOK_EVERY_S = 2.0
+HEARD_S = 30.0
+"""Besides four polls, in which the restarter has taken note of an announcement."""
 _SSH_WITHIN_S = 120.0
 _SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
 _ON_GUEST = ("sudo", "spoteval", "drill", "forced-stop", "--run-only")
@@ -28,7 +30,7 @@ def there_of(host: Host, instance: str | None) -> There:
     config = restarter_of(host)
     settings = instance_of(config, instance)
     paths = InstancePaths(host.paths.state, settings.name)
-    return There(paths, store_of(host), provider_of(config, settings))
+    return There(paths, store_of(host), provider_of(config, settings, host.paths))
 
 
 def drill_there(host: Host, there: There, within_s: float) -> Judged:
@@ -47,7 +49,7 @@ def drill_there(host: Host, there: There, within_s: float) -> Judged:
         if not there.stopped_before(run):
             _until_live(there, run, within_s, waiting)
         there.announce(run, who(), read_now())
-        _until_heard(there, run, 4 * config.poll.every_s + 30.0, waiting)
+        _until_heard(there, run, 4 * config.poll.every_s + HEARD_S, waiting)
         step(f"{run}: announced, and heard by the restarter; ^C leaves it, typed again it goes on")
         found = followed(
             lambda over: there.judged(run, given_up=over),
