@@ -1,11 +1,61 @@
-"""A drill of a forced stop on real machines: a person types it on both hosts, and types it again when it is back."""
+"""A drill of a forced stop on real machines: a person types it on a host, and again when the machine is back."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lab.cache import prepared
-from lab.nspawn import until
+from lab.nspawn import Nspawn, until
 from lab.person import Plan
-from lab.world import World, set_up, world
+from lab.shell import Broken
+from lab.world import Kit, World, set_up, world
+from show.drill_line import line_of
+from show.lines import Line
+
+WHAT = "drill forced-stop on nspawn"
+BACK_S, WHOLE_S = 180.0, 900.0
+
+
+def lines(place: Path, kit: Kit) -> Iterator[Line]:
+    """By the guest, then by the restarter host, on the same two machines."""
+    with world(place, kit, Plan(window_s=60)) as lab:
+        set_up(lab)
+        agents = "spoteval-shutdown-hook spoteval-boot-resume spoteval-publication-follower"
+        lab.guest.must(f"systemctl is-active {agents}")
+        yield line_of(f"{WHAT}, by the guest", by_guest(lab))
+        lab.guest.must("spoteval drill forced-stop --run-only")
+        said = lab.restarter.type("spoteval drill forced-stop --within 15min --json", WHOLE_S)
+        yield line_of(f"{WHAT}, by the restarter", answered(said.code, said.out, said.err))
+
+
+def by_guest(lab: World) -> Mapping[str, Any]:
+    """Typed again each time the machine is back: it ends under whoever watches."""
+    lab.guest.must("spoteval drill forced-stop", WHOLE_S)
+    lab.cloud.becomes("STOPPED", BACK_S)
+    found: list[Mapping[str, Any]] = []
+
+    def is_judged() -> bool:
+        if (said := _typed(lab.guest)) is not None:
+            found.append(said)
+        return bool(found)
+
+    until(is_judged, WHOLE_S, "the drill's end")
+    return found[-1]
+
+
+def _typed(guest: Nspawn) -> Mapping[str, Any] | None:
+    """What it answered; None where the machine went off meanwhile, or is off."""
+    try:
+        guest.up(BACK_S)
+        said = guest.type("spoteval drill forced-stop --within 15min --json", WHOLE_S)
+        return answered(said.code, said.out, said.err)
+    except Broken:
+        return None
+
+
+def answered(code: int, out: str, err: str) -> Mapping[str, Any]:
+    """The JSON object and the exit code. Raises Broken where there is none."""
+    try:
+        return {"code": code, "err": err, **json.loads(out)}
+    except ValueError as error:
+        raise Broken(f"drill forced-stop: exit {code}: {err.strip()[-300:]}") from error

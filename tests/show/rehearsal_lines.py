@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from drill_scene import by_guest, by_restarter, scene
-from show.lines import Line, Missing, judged, needs_full
+from lab import rehearsed
+from show.drill_line import line_of
+from show.lab_lines import Lab
+from show.lines import Line, Missing, judged
 from show.stage import Stage, output
 
-WHAT = "drill forced-stop"
+WHAT, NSPAWN = "drill forced-stop", "drill forced-stop on nspawn"
 BREAKS = ("tests/test_drill_expect.py", "tests/test_restarter_drill.py", "tests/test_cli_drill.py")
 
 
@@ -31,26 +34,9 @@ def drilled(what: str, place: Path, play: Callable[[Any], Mapping[str, Any]]) ->
         return line_of(what, play(here))
 
 
-def line_of(what: str, found: Mapping[str, Any]) -> Line:
-    """ok where every expectation passed; the slowest way back beside it."""
-    items = found["expectations"]
-    passed = [item for item in items if item["passed"]]
-    back = max((item["took_s"] or 0.0 for item in items if item["what"] == "resumed"), default=0.0)
-    failed = [f"stop {item['stop']} {item['what']}" for item in items if not item["passed"]]
-    figure = f"{len(passed)} of {len(items)} expectations, resumed within {back:.0f} s of its stop"
-    figure += f"; not: {', '.join(failed)}" if failed else ""
-    return judged(found["passed"] is True and found["code"] == 0, what, figure)
-
-
 def _on_machines(stage: Stage) -> Iterator[Line]:
-    if not stage.full:
-        yield needs_full(f"{WHAT} on nspawn")
-        yield needs_full(f"{WHAT} on QEMU")
-        return
-    from lab.rehearsed import on_nspawn, on_qemu  # the lab installs what it needs
-
-    yield line_of(f"{WHAT} on nspawn", on_nspawn(stage.scratch / "drill-nspawn"))
-    yield line_of(f"{WHAT} on QEMU", on_qemu(stage.scratch / "drill-qemu"))
+    lab = Lab(stage, {NSPAWN: rehearsed.lines}, frozenset([NSPAWN]))
+    yield from lab.lines(NSPAWN)
 
 
 def _broken(stage: Stage) -> Line:
