@@ -29,11 +29,11 @@ def cause_of(state: State, seen: Seen, obs: Observation | None, last_boot: int) 
     if (intent := _guest_intent(state)) is not None:
         return "guest", intent
     taken = obs is not None and obs.cause is not None and obs.cause not in ON_PURPOSE
-    if not taken and (state.drill is not None or _said(DRILL_STOP, state, seen, last_boot)):
+    if not taken and (state.drill is not None or _put(DRILL_STOP, state, seen, last_boot)):
         return "preempted", DRILL
     if obs is not None and obs.cause is not None:
         return obs.cause, reason_of(obs)
-    if _said("notice", state, seen, last_boot):
+    if _put("notice", state, seen, last_boot):
         return "preempted", "guest-marker"
     return "unknown", "none"
 
@@ -73,7 +73,7 @@ def _before(mark: Mark, since: Mark | None) -> bool:
     return since is not None and mark.boot == since.boot and mark.mono_s < since.mono_s
 
 
-def _said(fact: str, state: State, seen: Seen, last_boot: int) -> bool:
+def _put(fact: str, state: State, seen: Seen, last_boot: int) -> bool:
     """Whether the boot that has just ended put this fact."""
     if isinstance(seen.store, Unreadable) or state.life is None:
         return False
