@@ -158,6 +158,23 @@ def test_the_marker_that_the_hook_still_works_on_is_left_to_it(world: World) -> 
     assert world.settle("s2") == Settling(0, name, None)
 
 
+def test_a_marker_that_is_opened_while_an_earlier_stop_is_settled_is_left_to_the_hook(
+    world: World,
+) -> None:
+    """The plug cut the run, and the next life is taken while it settles that: the second marker has no end yet."""
+    world.event("run-started", "s1")
+    world.survey = Survey(in_flight=(attempt("a#1"),))
+    world.event("resume-began", "s2")
+    world.mark("s2", "cut short")
+    plug = interruption_id(AT + timedelta(seconds=1), "s1", NO_MARKER)
+    assert world.settle("s2") == Settling(1, plug, None)
+    first, second = interruptions(world.paths)
+    assert (first, is_settled(world.paths, first)) == (plug, True)
+    assert not is_settled(world.paths, second)
+    assert [line["interruption"] for line in world.lines()] == [plug]
+    assert world.settle("s3") == Settling(0, second, None)
+
+
 def test_finished_is_never_cut() -> None:
     """Neither what the witness holds, nor what the harness has with an end, nor what waits in its buffer."""
     survey = Survey(

@@ -24,8 +24,9 @@ from spoteval.run import RunRecord
 from spoteval.shape import Table, Unreadable
 from spoteval_agents.publication_follower.journal import Journal
 
-CACHES = ("publication", "decisions", "requests", "busy")
-"""Below these, a file that cannot be read is read as `no state`: what is lost with it is asked again."""
+CACHES = ("publication", "decisions", "requests", "busy", "spare")
+"""Below these, a file that cannot be read is read as `no state`: what is lost with it is asked again. In `spare` lies
+space for the next marker, which is no record yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,14 +119,17 @@ def _open(
     """Interruptions that count and are not settled, oldest first: the run was up for the first of them alone,
     since it never starts before all are settled.
 
-    One that this session still has open is left to whoever is at work on it, unless it did cut something.
+    One that this session still has open is left to whoever is at work on it, unless it did cut something, which only
+    the first of them can have done: to settle another is to end its records before they are written.
     """
     found = [item for _, item in sorted(marked.items()) if item.counts]
+    waiting = [item for item in found if not is_settled(paths, item.opened.id)]
     return [
         item
-        for item in found
-        if not is_settled(paths, item.opened.id)
-        and (has_cut or item.closed is not None or item.opened.session != session)
+        for item in waiting
+        if item.closed is not None
+        or item.opened.session != session
+        or (has_cut and item is waiting[0])
     ]
 
 
