@@ -15,7 +15,7 @@ from typing import Any
 
 from replay.image import Image, mounted, private_mounts
 from replay.log import DiskLog, read_log
-from replay.reading import Published, problems
+from replay.reading import Published, Reader
 from replay.recorder import BASE, DEMO, LOG, TIMES
 from replay.states import DiskState, states
 from spoteval.demo.layout import RUN, DemoPaths
@@ -109,18 +109,20 @@ def _part(job: tuple[Path, int, int, int, int]) -> Found:
     scratch = Path(tempfile.mkdtemp(prefix="replay-", dir=WHERE))
     found = Found()
     try:
-        image = Image(folder / BASE, scratch, recording.log)
+        image, reader = Image(folder / BASE, scratch, recording.log), Reader(recording.url)
         point = scratch / "point"
         point.mkdir()
         last = None if first + count >= most else first + count
         for state in islice(states(recording.log.entries, most, seed), first, last):
-            found.add(state, _wrong(recording, image, point, state))
+            found.add(state, _wrong(recording, reader, image, point, state))
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return found
 
 
-def _wrong(recording: Recording, image: Image, point: Path, state: DiskState) -> list[str]:
+def _wrong(
+    recording: Recording, reader: Reader, image: Image, point: Path, state: DiskState
+) -> list[str]:
     file = image.take(state)
     known = {
         key: item
@@ -129,7 +131,7 @@ def _wrong(recording: Recording, image: Image, point: Path, state: DiskState) ->
     }
     try:
         with mounted(file, point):
-            return problems(DurablePaths(point), RUN, known, recording.url)
+            return reader.problems(DurablePaths(point), RUN, known)
     except OSError as error:
         return [f"not mounted: {error}"]
 

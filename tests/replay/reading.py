@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -38,19 +38,41 @@ class Published:
     data: bytes
 
 
-def problems(disk: DurablePaths, run: str, store: Mapping[str, Published], url: str) -> list[str]:
-    """Everything that is wrong with this disk, in words; empty where every record is read and nothing is denied.
+Memo = dict[bytes, tuple[tuple[str, ...], frozenset[str]]]
+"""What a reader made of these very bytes: states differ in few files, and a reader says the same of the same."""
 
-    `store`: what was there before the power went.
-    """
-    if not disk.root.exists():
-        return [f"published, and the disk is empty: {key}" for key in store]
-    return [
-        *_files(disk),
-        *_records(disk, url),
-        *_run(disk.run(run)),
-        *_denied(disk.run(run), run, store),
-    ]
+
+@dataclass(slots=True)
+class Reader:
+    """Reads one disk after the other."""
+
+    url: str
+    _memo: Memo = field(default_factory=dict)
+
+    def problems(self, disk: DurablePaths, run: str, store: Mapping[str, Published]) -> list[str]:
+        """Everything that is wrong with this disk, in words; empty where every record is read and nothing is denied.
+
+        `store`: what was there before the power went.
+        """
+        if not disk.root.exists():
+            return [f"published, and the disk is empty: {key}" for key in store]
+        paths = disk.run(run)
+        found = [*_files(disk), *_records(disk), *_run(paths), *_denied(paths, run, store)]
+        for path in sorted(disk.publication.glob("*.jsonl")):
+            found += self._known(path, partial(_journal, path, self.url))[0]
+        record = read_run(paths)
+        if isinstance(record, RunRecord):
+            wrong, ended = self._known(paths.work, partial(_harness, paths, record))
+            found += [*wrong, *_lost(paths, ended)]
+        return found
+
+    def _known(
+        self, place: Path, read: Callable[[], tuple[tuple[str, ...], frozenset[str]]]
+    ) -> tuple[tuple[str, ...], frozenset[str]]:
+        key = _digest(place)
+        if key not in self._memo:
+            self._memo[key] = read()
+        return self._memo[key]
 
 
 def _files(disk: DurablePaths) -> Iterator[str]:
@@ -74,7 +96,7 @@ def _lines(path: Path, place: str, is_cache: bool) -> Iterator[str]:
         yield f"{place}: torn before its end, lines {torn}"
 
 
-def _records(disk: DurablePaths, url: str) -> Iterator[str]:
+def _records(disk: DurablePaths) -> Iterator[str]:
     """What the agents read when they start."""
     if disk.active.exists() and isinstance(found := active_run(disk), Unreadable):
         yield f"active: {found.why}"
@@ -84,8 +106,6 @@ def _records(disk: DurablePaths, url: str) -> Iterator[str]:
         yield f"enders: {intents.why}"
     if isinstance(sentinel := read_record(disk.sentinel), Unreadable):
         yield f"sentinel: {sentinel.why}"
-    for path in disk.publication.glob("*.jsonl"):
-        yield from _raised(partial(Journal, path, url), f"publication/{path.name}")
 
 
 def _run(paths: RunPaths) -> Iterator[str]:
@@ -102,20 +122,42 @@ def _run(paths: RunPaths) -> Iterator[str]:
     for folder in paths.interruptions.iterdir() if paths.interruptions.is_dir() else ():
         if (folder / "opened.json").exists() and folder.name not in interruptions(paths):
             yield f"interruption {folder.name}: its marker cannot be read"
-    yield from _harness(paths, record)
 
 
-def _harness(paths: RunPaths, record: RunRecord) -> Iterator[str]:
-    """The harness's files, mended as before a start: every witnessed episode has its evidence, and none runs again."""
+def _journal(path: Path, url: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The follower's journal, as it starts."""
+    return tuple(_raised(partial(Journal, path, url), f"publication/{path.name}")), frozenset()
+
+
+def _harness(paths: RunPaths, record: RunRecord) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The harness's files, mended as before a start: what is wrong with them, and which episodes have ended."""
     harness = adapter(record.plan.harness)
-    yield from _raised(lambda: harness.prepare(record, paths.work), "prepare")
+    wrong = list(_raised(partial(harness.prepare, record, paths.work), "prepare"))
     survey = harness.survey(record, paths.work)
-    yield from (f"harness: {why}" for why in survey.unreadable)
-    ended = {item.key for item in (*survey.attempts, *survey.pending) if item.outcome is not None}
+    wrong += [f"harness: {why}" for why in survey.unreadable]
+    ended = (item.key for item in (*survey.attempts, *survey.pending) if item.outcome is not None)
+    return tuple(wrong), frozenset(ended)
+
+
+def _lost(paths: RunPaths, ended: frozenset[str]) -> Iterator[str]:
+    """Every witnessed episode has its evidence, or it would be run again."""
     known = progress(paths)
     if not isinstance(known, Unreadable):
         lost = sorted(known.finished_keys - ended)
         yield from (f"finished, and its evidence is gone: {key}" for key in lost)
+
+
+def _digest(place: Path) -> bytes:
+    """Of a file, or of everything below a folder, by name and bytes."""
+    files = (
+        [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
+    )
+    whole = hashlib.sha256(str(place.name).encode())
+    for path in files:
+        data = path.read_bytes()
+        whole.update(f"{path.relative_to(place.parent)}\0{len(data)}\0".encode())
+        whole.update(data)
+    return whole.digest()
 
 
 def _denied(paths: RunPaths, run: str, store: Mapping[str, Published]) -> Iterator[str]:
