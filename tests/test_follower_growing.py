@@ -15,7 +15,7 @@ from spoteval_agents.publication_follower import evidence, growing
 from spoteval_agents.publication_follower.cycle import cycle
 from spoteval_agents.publication_follower.journal import Journal, held
 from spoteval_agents.publication_follower.memory import Memory
-from spoteval_agents.publication_follower.work import Blob, Ident
+from spoteval_agents.publication_follower.work import Begun, Blob, Ident
 
 ONE, TWO, THREE = (Blob(digit * 64, 1) for digit in "123")
 EVENTS = "log/gpu-1/events.jsonl/"
@@ -282,7 +282,7 @@ def test_a_journal_cut_at_each_byte_is_read(tmp_path: Path) -> None:
     """What is left is known, what is torn is not, and what comes after it is."""
     path = tmp_path / "journal.jsonl"
     first = Journal(path, "file:///s")
-    first.give_number("r", ("e", "n"), 2, [("a", ONE)])
+    first.begin("r", {("e", "n"): Begun(2, [("runs/r/episodes/e/2/p", ONE)])})
     first.done("a", ONE)
     first.taken("b")
     first.intend([("c", TWO)])
@@ -291,7 +291,7 @@ def test_a_journal_cut_at_each_byte_is_read(tmp_path: Path) -> None:
         path.write_bytes(whole[:length])
         found = Journal(path, "file:///s")
         assert set(found.put.items()) <= {("a", ONE)}
-        assert set(found.number_of("r").items()) <= {(("e", "n"), 2)}
+        assert set(found.numbers("r", ["e"]).items()) <= {(("e", "n"), 2)}
         assert found.intents("c") in ((), (TWO,))
         found.done("z", THREE)
         assert Journal(path, "file:///s").put == {**found.put, "z": THREE}

@@ -13,7 +13,7 @@ from spoteval.decision import Decision
 from spoteval.files import read_lines
 from spoteval.paths import DurablePaths
 from spoteval.shape import Unreadable
-from spoteval.store.contract import StoreError
+from spoteval.store.contract import Store, StoreError
 from spoteval_agents.publication_follower.decide import (
     AGENT,
     decide,
@@ -26,8 +26,11 @@ from spoteval_agents.publication_follower.heartbeat import beat_of
 from spoteval_agents.publication_follower.job import GoOn, World, active_record, make_job
 from spoteval_agents.publication_follower.memory import Memory
 from spoteval_agents.publication_follower.passing import Job, count_backlog, make_pass
+from spoteval_agents.publication_follower.urgent import Urgent
 from spoteval_agents.publication_follower.work import Kind, Outcome
 
+CALL_S = 20.0
+"""What a call that was begun in a slice may take beyond it."""
 SLICE_S, SLICE_BYTES = 20.0, 64 * (1 << 20)
 LAST_S = 2.0
 """What the follower takes when it is itself being stopped."""
@@ -96,7 +99,9 @@ def _publish(
         return Answer(0, 0, 0, 0, 0.0) if record.word == "no-run" else None
     memory.turn_to(record.name)
     try:
-        job = make_job(world, memory, disk, record, kind, _go_on(world, disk, kind, until_s))
+        go_on = _go_on(world, disk, kind, until_s)
+        store = _bounded(world, kind, until_s, go_on)
+        job = make_job(world, memory, disk, record, kind, go_on, store)
     except (KeyError, ImportError) as error:
         memory.say(nothing("no-adapter", f"{record.plan.harness}: {error}"), world.clock())
         return None
@@ -125,6 +130,19 @@ def _go_on(world: World, disk: DurablePaths, kind: Kind, until_s: float) -> GoOn
         return sent_bytes < SLICE_BYTES and not urgent and not world.interrupted()
 
     return go_on
+
+
+def _bounded(world: World, kind: Kind, until_s: float, go_on: GoOn) -> Store:
+    """A store whose calls heed the pass: in a final one its deadline, in others that something urgent came."""
+    until = getattr(world.store, "until", None)
+    if until is None:
+        return world.store
+    if kind in (Kind.FINAL, Kind.LAST):
+        hasty: Store = until(until_s)
+        return hasty
+    urgent = Urgent(go_on, world.clock)
+    patient: Store = until(until_s + CALL_S, urgent)
+    return patient
 
 
 def _tell(world: World, memory: Memory, job: Job, outcome: Outcome) -> None:

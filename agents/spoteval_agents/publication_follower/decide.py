@@ -155,8 +155,12 @@ def _own(seen: Seen, known: Known) -> Iterator[Work]:
             if key not in known.put and not _is_growing(seen, file) and not _is_held(known, file):
                 yield PutOnce(file.name, file.ident.size, key, file.path, _is_bulk(seen, file))
         elif known.read.get(file.name) != file.ident and not _is_held(known, file):
-            kind = PutLog if file.manner is Manner.LOG else PutState
-            yield kind(file.name, file.ident.size, file.path)
+            if file.manner is Manner.LOG:
+                known_inode = known.read[file.name].inode if file.name in known.read else None
+                is_new = known_inode != file.ident.inode
+                yield PutLog(file.name, file.ident.size, file.path, is_new)
+            else:
+                yield PutState(file.name, file.ident.size, file.path)
 
 
 def _is_bulk(seen: Seen, file: OnDisk) -> bool:
@@ -220,10 +224,15 @@ def _unpublished(
     seen: Seen, known: Known, attempt: Attempt, line: Mapping[str, object] | None
 ) -> Iterator[Work]:
     """A published attempt whose witness line was lost is witnessed again: by these lines a run is complete."""
-    published = manifest_key(seen.run, attempt.key, attempt.number) in known.put
+    published = _is_published(seen, known, attempt)
     if line is None or not published:
         size = seen.sizes.get(attempt_id(attempt), 0)
         yield PutEpisode(f"{attempt.key} attempt {attempt.number}", size, attempt, line)
+
+
+def _is_published(seen: Seen, known: Known, attempt: Attempt) -> bool:
+    key = manifest_key(seen.run, attempt.key, attempt.number)
+    return known.is_published(attempt_id(attempt)) or key in known.put
 
 
 def _withheld_before(
@@ -231,7 +240,7 @@ def _withheld_before(
 ) -> Iterator[Work]:
     """What an earlier process withheld of a published attempt: the secrets may be others by now."""
     name = f"{attempt.key} attempt {attempt.number}"
-    published = manifest_key(seen.run, attempt.key, attempt.number) in known.put
+    published = _is_published(seen, known, attempt)
     if line is None or not published or withheld_name(name) in known.held:
         return
     missing = tuple(

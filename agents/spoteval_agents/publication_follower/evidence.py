@@ -1,5 +1,6 @@
 """Bytes that a power cut cannot take back: synced first, hashed while read, looked at again after."""
 
+import errno
 import hashlib
 import os
 from collections.abc import Callable
@@ -21,6 +22,8 @@ IN_MEMORY_BYTES = 64_000_000
 _CHUNK = 1 << 20
 
 # An episode may put a link or a pipe in the place of its file: the one is not followed, the other not waited for.
+_ZIP = b"PK"
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -56,6 +59,60 @@ class Evidence:
             raise Withheld(secret_of(self.secret), self.ident)
 
 
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """A piece of our own making, or of an open log."""
+
+    data: bytes
+
+    @property
+    def blob(self) -> Blob:
+        """Digest and size."""
+        return blob_of(self.data)
+
+    def put(self, store: Store, key: str) -> Put:
+        """Send it. Raises StoreError."""
+        return store.put(key, self.data)
+
+
+class OpenLog:
+    """An appended file, durable up to the size that it had when it was opened; what is appended later is not seen."""
+
+    def __init__(self, path: Path, top: Path, screen: Screen) -> None:
+        """Raises OSError, and ValueError for what is no plain file or leads out of `top`."""
+        if not path.parent.resolve().is_relative_to(top.resolve()):
+            raise ValueError(f"{path}: leads out of {top}")
+        self._file, self._screen = _opened(path), screen
+        found = os.fstat(self._file.fileno())
+        self.ident, self.size = _ident(found), found.st_size
+        os.fsync(self._file.fileno())
+        sync_names(path.parent, top)
+
+    def __enter__(self) -> "OpenLog":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Raises Changed where the file has less than it had."""
+        data = os.pread(self._file.fileno(), length, offset)
+        if len(data) < length:
+            raise Changed(f"{self._file.name}: shrank while it was read")
+        return data
+
+    def refuse_secret(self, offset: int, length: int) -> None:
+        """Raises Withheld where a secret stands in this stretch, or reaches into it from either side."""
+        margin = self._screen.needles.longest
+        stream, at = self._screen.stream(), max(0, offset - margin)
+        end = min(self.size, offset + length + margin)
+        while margin and at < end:
+            stream.feed(self.read(at, min(_CHUNK, end - at)))
+            at += _CHUNK
+        if stream.found is not None:
+            raise Withheld(secret_of(stream.found), self.ident)
+
+
 def take(
     path: Path,
     top: Path,
@@ -89,9 +146,73 @@ def take(
     return Evidence(path, ident, before.st_mode & 0o777, blob, data, secret)
 
 
-def _opened(path: Path) -> BufferedReader:
+class Below:
+    """Opens files below a directory and follows no link on the way; then makes durable what names them.
+
+    Use it as a context manager, for the files of one episode: the folders stay open as long.
+    """
+
+    def __init__(self, top: Path) -> None:
+        self._top = os.fspath(top)
+        self._folders: dict[str, int] = {}
+
+    def __enter__(self) -> "Below":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for descriptor in self._folders.values():
+            os.close(descriptor)
+
+    def take(self, path: Path, screen: Screen) -> Evidence:
+        """As the function of this name, but the names are durable only after `sync`."""
+        folder, _, name = os.fspath(path).removeprefix(f"{self._top}/").rpartition("/")
+        if os.fspath(path).startswith("/") and not os.fspath(path).startswith(f"{self._top}/"):
+            raise ValueError(f"{path}: leads out of {self._top}")
+        at = self._folder(folder, path)
+        with _opened(path, name, at) as file:
+            before = os.fstat(file.fileno())
+            os.fsync(file.fileno())
+            stream = screen.stream()
+            data, blob = _read(file, before.st_size, stream)
+            after = os.fstat(file.fileno())
+        ident = _ident(before)
+        shown = _ident(os.stat(name, dir_fd=at, follow_symlinks=False))
+        if not _ident(after) == ident == shown:
+            raise Changed(f"{path}: changed while it was read")
+        secret = stream.found
+        if secret is None and (data is None or data.startswith(_ZIP)):
+            secret = screen.inside(path)
+        return Evidence(path, ident, before.st_mode & 0o777, blob, data, secret)
+
+    def sync(self) -> None:
+        """The folders, and those above them: a new folder is lost with all in it otherwise."""
+        for descriptor in self._folders.values():
+            os.fsync(descriptor)
+
+    def _folder(self, name: str, path: Path) -> int:
+        known = self._folders.get(name)
+        if known is not None:
+            return known
+        above, _, last = name.rpartition("/")
+        try:
+            if name:
+                found = os.open(last, _FOLDER, dir_fd=self._folder(above, path))
+            else:
+                found = os.open(self._top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                raise ValueError(f"{path}: leads out of {self._top}") from None
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        self._folders[name] = found
+        return found
+
+
+def _opened(path: Path, name: str | None = None, at: int | None = None) -> BufferedReader:
     """The file, open; raises ValueError for whatever is none."""
-    descriptor = os.open(path, _FLAGS)
+    try:
+        descriptor = os.open(path if name is None else name, _FLAGS, dir_fd=at)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
     if not S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise ValueError(f"{path}: not a plain file")

@@ -1,7 +1,7 @@
 """Files that grow or change in place: appended ones as segments, others as generations; no number is used twice."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from spoteval.files import encoded
 from spoteval.publication.keys import (
@@ -12,13 +12,15 @@ from spoteval.publication.keys import (
     state_prefix,
 )
 from spoteval.store.contract import StoreError
-from spoteval_agents.publication_follower.evidence import Evidence, blob_of
+from spoteval_agents.publication_follower.evidence import Bytes, Evidence, OpenLog, blob_of
 from spoteval_agents.publication_follower.journal import Journal
 from spoteval_agents.publication_follower.sending import Done, Target, claim, send
 
 TRIES = 64
 """Numbers tried in one pass after a lost journal; the next pass goes on where this one stopped."""
 
+SEGMENT_BYTES = 8 << 20
+"""Longest segment: what lies in memory at a time."""
 _GENERATION = re.compile(r"(\d+)-(\d+)")
 _SEGMENT = re.compile(r"(\d{6})/(\d+)-(\d+)")
 _BEGIN = re.compile(r"(\d{6})/BEGIN\.json")
@@ -46,24 +48,24 @@ def publish_state(target: Target, name: str, evidence: Evidence) -> Done:
     )
 
 
-def publish_log(target: Target, name: str, evidence: Evidence) -> Done:
-    """Put what was appended since the last segment. Raises StoreError.
+def publish_log(target: Target, name: str, log: OpenLog, *, whole: bool) -> Done:
+    """Put what was appended since the last segment. Raises StoreError, Changed and Withheld.
 
-    A file that shrank or differs from what was published, or that this journal lost, begins a new incarnation.
+    A file that shrank or differs from what was published, or that this journal lost, begins a new incarnation. `whole`:
+    hold all of it to what was published, as at the first look of a process; later ones look at the newest segment.
     """
-    done, data = Done(read=evidence.ident), evidence.data or b""
-    log = _Log(target, name, evidence)
-    incarnation = log.incarnation()
+    done, file = Done(read=log.ident), _Log(target, name, log)
+    incarnation = file.incarnation()
     if incarnation == 0:
-        incarnation = log.begin(0, "first", done)
+        incarnation = file.begin(0, "first", done)
     try:
-        why = log.differs(incarnation)
+        why = file.differs(incarnation, whole=whole)
         if why is None:
-            log.extend(incarnation, data, done)
+            file.extend(incarnation, done)
             return done
     except _NotOurs:
         why = "journal lost"
-    log.extend(log.begin(incarnation, why, done), data, done)
+    file.extend(file.begin(incarnation, why, done), done)
     return done
 
 
@@ -82,7 +84,7 @@ class _Log:
 
     target: Target
     name: str
-    evidence: Evidence
+    log: OpenLog
 
     @property
     def prefix(self) -> str:
@@ -94,18 +96,15 @@ class _Log:
         found = [(key, _BEGIN.fullmatch(rest)) for key, rest in self._rests() if key in journal.put]
         return max((int(match[1]) for _, match in found if match), default=0)
 
-    def differs(self, incarnation: int) -> str | None:
+    def differs(self, incarnation: int, *, whole: bool) -> str | None:
         """Why the file is not what was published of it, grown; None where it is."""
-        data = self.evidence.data or b""
-        for segment in self._segments(incarnation):
+        segments, journal = self._segments(incarnation), self.target.journal
+        for segment in segments if whole else segments[-1:]:
             end = segment.offset + segment.length
-            if len(data) < end:
-                return f"shrank from {end} to {len(data)} bytes"
-            blob = blob_of(data[segment.offset : end])
-            if blob not in (
-                self.target.journal.put.get(segment.key),
-                *self.target.journal.intents(segment.key),
-            ):
+            if self.log.size < end:
+                return f"shrank from {end} to {self.log.size} bytes"
+            blob = blob_of(self.log.read(segment.offset, segment.length))
+            if blob not in (journal.put.get(segment.key), *journal.intents(segment.key)):
                 return f"differs from byte {segment.offset} on"
         return None
 
@@ -117,27 +116,28 @@ class _Log:
                 continue
             before = incarnation - 1 if incarnation > 1 else None
             body = encoded({"name": self.name, "replaces": before, "why": why})
-            piece = replace(self.evidence, data=body, blob=blob_of(body))
-            if claim(self.target, key, piece, done):
+            if claim(self.target, key, Bytes(body), done):
                 return incarnation
         raise StoreError(f"{self.name}: {TRIES} incarnations are taken by an earlier journal")
 
-    def extend(self, incarnation: int, data: bytes, done: Done) -> None:
+    def extend(self, incarnation: int, done: Done) -> None:
         """Put what is missing: first, unchanged, the segments whose put was not answered, then the rest."""
         end = 0
         for segment in self._segments(incarnation):
             if segment.key not in self.target.journal.put:
-                self._put(segment.key, data[segment.offset : segment.offset + segment.length], done)
+                self._put(segment.key, self.log.read(segment.offset, segment.length), done)
             end = max(end, segment.offset + segment.length)
-        if end < len(data):
-            rest = data[end:]
+        while end < self.log.size:
+            rest = self.log.read(end, min(SEGMENT_BYTES, self.log.size - end))
+            self.log.refuse_secret(end, len(rest))
             key = segment_key(
                 self.target.run, self.target.host, self.name, incarnation, end, len(rest)
             )
             self._put(key, rest, done)
+            end += len(rest)
 
     def _put(self, key: str, piece: bytes, done: Done) -> None:
-        evidence = replace(self.evidence, data=piece, blob=blob_of(piece))
+        evidence = Bytes(piece)
         earlier = self.target.journal.intents(key)
         if evidence.blob not in earlier:
             self.target.journal.intend([(key, evidence.blob)])

@@ -11,11 +11,15 @@ from spoteval.decision import Decision
 from spoteval.episode import Part
 from spoteval.files import write_new_record
 from spoteval.harness.contract import Harness, Survey
+from spoteval.harness.directory import Directory
+from spoteval.harness.directory_cursor import DirectoryCursor
 from spoteval.paths import DurablePaths, RunPaths
 from spoteval.run import RunRecord
 from spoteval.shape import Unreadable
 from spoteval.store.contract import Store
 from spoteval_agents.publication_follower.decide import nothing
+from spoteval_agents.publication_follower.lanes import Lanes
+from spoteval_agents.publication_follower.ledger import PUBLISHED, WITNESSED
 from spoteval_agents.publication_follower.memory import Memory
 from spoteval_agents.publication_follower.passing import Job
 from spoteval_agents.publication_follower.screen import Screen
@@ -65,12 +69,13 @@ def make_job(
     record: RunRecord,
     kind: Kind,
     go_on: GoOn,
+    store: Store,
 ) -> Job:
     """What the pass is about. Raises KeyError or ImportError where there is no adapter for the harness."""
     paths = disk.run(record.name)
     epoch = claimed(paths, world.session)
     target = Target(
-        store=world.store,
+        store=store,
         journal=memory.journal(disk, world.store.url),
         run=record.name,
         host=world.config.instance,
@@ -81,9 +86,26 @@ def make_job(
     )
     survey = Survey()
     if kind is not Kind.LAST:
-        survey = world.adapter(record.plan.harness).survey(record, paths.work)
+        survey = _survey(world, memory, target, record)
         _freeze(paths, survey, world.clock())
-    return Job(target, record, survey, world.session, kind, go_on)
+    memory.lanes = memory.lanes or Lanes(getattr(world.store, "lanes", 1))
+    return Job(target, record, survey, world.session, kind, go_on, memory.lanes)
+
+
+def _survey(world: World, memory: Memory, target: Target, record: RunRecord) -> Survey:
+    """What the harness's files say; of a harness that keeps a directory for each episode, only what is news."""
+    adapter, paths = world.adapter(record.plan.harness), target.paths
+    if not isinstance(adapter, Directory):
+        return adapter.survey(record, paths.work)
+    if memory.cursor is None:
+        ledger = target.journal.ledger(target.run)
+        memory.witness(target).read()
+        memory.cursor = DirectoryCursor(
+            lambda episode, native_id: ledger.has((episode, native_id), WITNESSED | PUBLISHED)
+        )
+    wall_ns = int(world.clock().wall.timestamp() * 1e9)
+    asked = not paths.intended.exists()
+    return memory.cursor.survey(record, paths.work, intended=asked, wall_ns=wall_ns)
 
 
 def _freeze(paths: RunPaths, survey: Survey, now: Now) -> None:

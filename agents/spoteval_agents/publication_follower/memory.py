@@ -6,12 +6,16 @@ from dataclasses import dataclass, field
 from spoteval.clock import Mark, Now, elapsed_s
 from spoteval.control.eventlog import DecisionLog, tell
 from spoteval.decision import HOUR_S, Decision
+from spoteval.harness.directory_cursor import DirectoryCursor
 from spoteval.paths import DurablePaths
 from spoteval.run import RunRecord
 from spoteval_agents.publication_follower.heartbeat import Beat, Heart
 from spoteval_agents.publication_follower.journal import Journal
+from spoteval_agents.publication_follower.lanes import Lanes
 from spoteval_agents.publication_follower.milestone import Milestone
 from spoteval_agents.publication_follower.screen import Screen
+from spoteval_agents.publication_follower.sending import Target
+from spoteval_agents.publication_follower.witness import Witness
 from spoteval_agents.publication_follower.work import SETTLED_NS, Held, Ident, Outcome, Sight
 
 
@@ -49,7 +53,10 @@ class Memory:
     """What idle-guard was told last: what waits, and when the store last took something."""
     milestone: Milestone = field(default_factory=Milestone)
     quiet: Quiet | None = None
+    lanes: Lanes | None = None
+    cursor: DirectoryCursor | None = None
     _journal: Journal | None = None
+    _witness: Witness | None = None
     _heart: Heart | None = None
     _screen: Screen | None = None
     _said: tuple[str, str | None] | None = None
@@ -59,7 +66,23 @@ class Memory:
         """The journal, read once; raises OSError."""
         if self._journal is None:
             self._journal = Journal(disk.publication / "journal.jsonl", store_url)
+            if self._journal.complaint is not None:
+                tell(self._journal.complaint, warning=True)
         return self._journal
+
+    def witness(self, target: Target) -> Witness:
+        """The run's witness, of which each look reads what is new."""
+        if self._witness is None:
+            journal, run = target.journal, target.run
+            self._witness = Witness(
+                target.paths.finished, journal.ledger(run), journal.witness_bytes(run)
+            )
+        return self._witness
+
+    def note_witness(self, target: Target) -> None:
+        """Let the next process begin where all before is published."""
+        if self._witness is not None and self._witness.is_plain:
+            target.journal.note_witness(target.run, self._witness.size)
 
     def heart(self, disk: DurablePaths, instance: str, session: str) -> Heart:
         """The heart, made once."""
@@ -72,6 +95,7 @@ class Memory:
         if self.run != run:
             self.run, self.read, self.failed = run, {}, frozenset()
             self.held, self._screen, self.quiet = {}, None, None
+            self._witness = self.cursor = None
 
     def learn(self, read: Mapping[str, Ident], failed: frozenset[str], now: Now) -> None:
         """Remember which files need no second look, and which failed."""

@@ -1,19 +1,20 @@
 """What the disk shows of a run, read only."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from spoteval.clock import Now
 from spoteval.episode import Attempt
-from spoteval.files import lines_of, read_lines, read_record
+from spoteval.files import read_lines, read_record
 from spoteval.harness.contract import Survey
 from spoteval.paths import RunPaths
-from spoteval.publication.keys import manifest_key
 from spoteval.publication.own import Manner, manner_of, own_names
 from spoteval.run import RunRecord
 from spoteval.shape import Table
 from spoteval_agents.publication_follower.evidence import ident_of
+from spoteval_agents.publication_follower.ledger import Ledger
 from spoteval_agents.publication_follower.numbers import attempt_id
+from spoteval_agents.publication_follower.witness import Witness
 from spoteval_agents.publication_follower.work import (
     SETTLED_NS,
     AttemptId,
@@ -22,20 +23,17 @@ from spoteval_agents.publication_follower.work import (
     Sight,
 )
 
-_NAMES = ("episode", "native_id", "attempt")
-
 
 def look(
     paths: RunPaths,
     record: RunRecord,
     survey: Survey,
     session: str,
-    put: Container[str] = frozenset(),
+    witness: Witness | None = None,
 ) -> Seen:
-    """Everything of the run that may have to be published. Raises OSError where our own logs cannot be read.
-
-    `put`: keys that are known to be in the store.
-    """
+    """Everything of the run that may have to be published. Raises OSError where our own logs cannot be read."""
+    witness = witness or Witness(paths.finished, Ledger())
+    witness.read()
     unreadable = tuple(f"not readable: {why}" for why in survey.unreadable)
     outside = [path for path in survey.state_files if not path.is_relative_to(paths.root)]
     return Seen(
@@ -45,27 +43,12 @@ def look(
         state=tuple(_state(paths, survey.state_files)),
         attempts=survey.attempts,
         sizes=_sizes(survey.attempts),
-        witness=tuple(_witness(paths.finished, record.name, put)),
+        witness=tuple(witness.lines(attempt.key for attempt in survey.attempts)),
         settlement=read_lines(paths.settlement).records,
         over=frozenset(_over(paths, session)),
         complaints=(*unreadable, *(f"{path}: outside of the run's directory" for path in outside)),
+        beyond=survey.beyond,
     )
-
-
-def _witness(path: Path, run: str, put: Container[str]) -> Iterator[Mapping[str, object]]:
-    """The lines of the witness. Of one whose manifest is in the store the names are enough, of thousands a tenth."""
-    for line in lines_of(path):
-        key, number = line.get("episode"), line.get("attempt")
-        is_put = isinstance(number, int) and manifest_key(run, str(key), number) in put
-        yield (
-            line if not is_put or _has_withheld(line) else {name: line.get(name) for name in _NAMES}
-        )
-
-
-def _has_withheld(line: Mapping[str, object]) -> bool:
-    parts = line.get("parts")
-    found = parts if isinstance(parts, list) else []
-    return any(isinstance(part, dict) and part.get("withheld") for part in found)
 
 
 def glance(paths: RunPaths, record: RunRecord, survey: Survey, epoch: int) -> Sight:

@@ -1,13 +1,15 @@
 """One pass over one run: look, plan, work off, and look once more, since publishing writes to the witness."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from spoteval.clock import Now
 from spoteval.harness.contract import Survey
 from spoteval.run import RunRecord
 from spoteval_agents.publication_follower.counted import Counted
 from spoteval_agents.publication_follower.decide import chosen, plan
+from spoteval_agents.publication_follower.lanes import Lanes
+from spoteval_agents.publication_follower.ledger import PUBLISHED
 from spoteval_agents.publication_follower.memory import Memory, Quiet
 from spoteval_agents.publication_follower.observe import glance, is_settled, look
 from spoteval_agents.publication_follower.sending import Target
@@ -23,6 +25,8 @@ from spoteval_agents.publication_follower.work import (
 )
 
 ROUNDS = 2
+AT_ONCE = 8
+"""Episodes of a batch for each lane; in a final pass one, so that what is begun is also ended."""
 _LOOKS = (Kind.REGULAR, Kind.SOON)
 
 
@@ -36,12 +40,16 @@ class Job:
     session: str
     kind: Kind
     go_on: Callable[[int], bool]
+    lanes: Lanes = field(default_factory=Lanes)
 
 
 def count_backlog(job: Job, memory: Memory) -> Outcome:
     """What a pass would have to look at, without doing it; files that may turn out to be published are counted."""
-    todo = plan(_seen(job), _known(job, memory, {}, {}))
-    return Outcome(left=left_episodes(todo.works, set()), backlog=len(todo.works))
+    seen = _seen(job, memory)
+    todo = plan(seen, _known(job, memory, seen, {}, {}))
+    beyond = job.survey.beyond
+    left = left_episodes(todo.works, set()) + beyond
+    return Outcome(left=left, backlog=len(todo.works) + beyond)
 
 
 def make_pass(job: Job, memory: Memory, clock: Callable[[], Now]) -> Outcome:
@@ -51,12 +59,14 @@ def make_pass(job: Job, memory: Memory, clock: Callable[[], Now]) -> Outcome:
     if memory.quiet is not None and memory.quiet.sight == sight and job.kind in _LOOKS:
         return replace(memory.quiet.outcome, took_s=clock().mono_s - began.mono_s)
     job = replace(job, target=replace(job.target, store=store))
-    done, todo, last = Slice(), Plan(()), Slice()
+    done, todo, last, beyond = Slice(), Plan(()), Slice(), 0
     for _ in range(ROUNDS):
         before = store.requests
         sight = glance(job.target.paths, job.record, job.survey, job.target.epoch)
         todo, last = _round(job, memory, done)
         done = joined(done, last)
+        beyond = job.survey.beyond
+        done.cut = done.cut or (beyond > 0 and job.kind is not Kind.LAST and not last.away)
         if store.requests == before or done.cut or last.away:
             break
     memory.learn(done.read, frozenset(done.failed), clock())
@@ -66,8 +76,9 @@ def make_pass(job: Job, memory: Memory, clock: Callable[[], Now]) -> Outcome:
         files=done.done.files,
         bytes=done.done.bytes,
         requests=store.requests,
-        left=left_episodes(todo.works, last.finished),
-        backlog=sum(
+        left=left_episodes(todo.works, last.finished) + beyond,
+        backlog=beyond
+        + sum(
             work.name not in last.finished and work.name not in memory.held for work in todo.works
         ),
         errors=tuple(done.failed.values()),
@@ -80,12 +91,13 @@ def make_pass(job: Job, memory: Memory, clock: Callable[[], Now]) -> Outcome:
     at_rest = store.requests == 0 and not (outcome.errors or outcome.cut or done.waiting)
     is_quiet = at_rest and job.kind is Kind.REGULAR and is_settled(sight, began)
     memory.quiet = Quiet(sight, outcome) if is_quiet else None
+    memory.note_witness(job.target)
     return outcome
 
 
 def _round(job: Job, memory: Memory, done: Slice) -> tuple[Plan, Slice]:
-    seen = _seen(job)
-    todo = plan(seen, _known(job, memory, done.read, done.withheld))
+    seen = _seen(job, memory)
+    todo = plan(seen, _known(job, memory, seen, done.read, done.withheld))
     is_over = any(file.name == "end.json" for file in seen.own)
     again = job.kind is Kind.FINAL  # there is no next pass
     works = [
@@ -93,16 +105,27 @@ def _round(job: Job, memory: Memory, done: Slice) -> tuple[Plan, Slice]:
         for work in chosen(todo.works, job.kind, is_over)
         if again or work.name not in done.failed
     ]
-    return todo, work_off(job.target, works, lambda size: job.go_on(done.done.bytes + size))
+    count = job.lanes.count
+    most = count if again or count == 1 else count * AT_ONCE
+    return todo, work_off(
+        job.target, works, lambda size: job.go_on(done.done.bytes + size), job.lanes, most
+    )
 
 
-def _seen(job: Job) -> Seen:
-    put = job.target.journal.put
-    return look(job.target.paths, job.record, job.survey, job.session, put)
+def _seen(job: Job, memory: Memory) -> Seen:
+    return look(job.target.paths, job.record, job.survey, job.session, memory.witness(job.target))
 
 
-def _known(job: Job, memory: Memory, read: dict[str, Ident], withheld: dict[str, Held]) -> Known:
-    journal = job.target.journal
-    numbers = journal.number_of(job.target.run)
-    known = {**memory.held, **withheld}
-    return Known(journal.put, numbers, {**memory.read, **read}, memory.failed, known)
+def _known(
+    job: Job, memory: Memory, seen: Seen, read: dict[str, Ident], withheld: dict[str, Held]
+) -> Known:
+    journal, run = job.target.journal, job.target.run
+    ledger = journal.ledger(run)
+    return Known(
+        put=journal.put,
+        numbers=journal.numbers(run, (attempt.key for attempt in seen.attempts)),
+        read={**memory.read, **read},
+        failed=memory.failed,
+        held={**memory.held, **withheld},
+        is_published=lambda name: ledger.has(name, PUBLISHED),
+    )

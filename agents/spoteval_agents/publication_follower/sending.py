@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from spoteval.episode import Part
 from spoteval.paths import RunPaths
 from spoteval.store.contract import Put, Store
-from spoteval_agents.publication_follower.evidence import Changed, Evidence, blob_of
+from spoteval_agents.publication_follower.evidence import Bytes, Changed, Evidence, blob_of
 from spoteval_agents.publication_follower.journal import Journal, held
 from spoteval_agents.publication_follower.screen import Screen
 from spoteval_agents.publication_follower.work import Blob, Ident
@@ -48,7 +48,7 @@ class Done:
 
 
 def send(
-    target: Target, key: str, evidence: Evidence, earlier: Sequence[Blob], done: Done
+    target: Target, key: str, evidence: Evidence | Bytes, earlier: Sequence[Blob], done: Done
 ) -> Blob | None:
     """Put what was already written down as meant; returns what the store holds then, None where nobody knows.
 
@@ -68,7 +68,7 @@ def send(
     return found
 
 
-def claim(target: Target, key: str, evidence: Evidence, done: Done) -> bool:
+def claim(target: Target, key: str, evidence: Evidence | Bytes, done: Done) -> bool:
     """Put under the next number of a row: it is ours only where the store says that it was free.
 
     An object that exists may be from a forgotten life of the journal, whatever was meant in this one.

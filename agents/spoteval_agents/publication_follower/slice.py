@@ -1,10 +1,12 @@
 """A bounded slice of work: one thing after another, none blocking the next, until time or bytes are used up."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from spoteval.store.contract import StoreError, StoreRefused
+from spoteval_agents.publication_follower.batch import AWAY_AFTER, publish_batch
 from spoteval_agents.publication_follower.evidence import Changed
+from spoteval_agents.publication_follower.lanes import Failed, Lanes
 from spoteval_agents.publication_follower.publisher import carry
 from spoteval_agents.publication_follower.screen import Withheld
 from spoteval_agents.publication_follower.sending import Done, Target
@@ -16,8 +18,9 @@ from spoteval_agents.publication_follower.work import (
     withheld_name,
 )
 
-AWAY_AFTER = 3
-"""Errors of the store in a row, of which the pass concludes that it is away; others wait for the next pass."""
+BATCH_BYTES = 8 << 20
+"""What lies in memory at a time."""
+_ONE = Lanes()
 
 
 @dataclass(slots=True)
@@ -42,34 +45,77 @@ class Slice:
         return self.unanswered >= AWAY_AFTER or (self.unanswered > 0 and not self.finished)
 
 
-def work_off(target: Target, works: Sequence[Work], go_on: Callable[[int], bool]) -> Slice:
-    """Carry out `works` in order while `go_on(bytes so far)` says so and the store answers."""
+def work_off(
+    target: Target,
+    works: Sequence[Work],
+    go_on: Callable[[int], bool],
+    lanes: Lanes = _ONE,
+    most: int = 1,
+) -> Slice:
+    """Carry out `works` in order while `go_on(bytes so far)` says so and the store answers.
+
+    Fresh episodes that follow each other are one batch, up to `most` of them.
+    """
     result = Slice()
-    for work in works:
+    for group in _groups(works, most):
         if result.unanswered >= AWAY_AFTER:
             break
         result.cut = not go_on(result.done.bytes)
         if result.cut:
             break
-        _try(target, work, result)
+        _carry_out(target, group, result, lanes, lambda: go_on(result.done.bytes))
     return result
 
 
-def _try(target: Target, work: Work, result: Slice) -> None:
-    try:
-        done = carry(target, work)
-    except Changed as changed:
-        result.waiting.append(str(changed))
-    except Withheld as held:
-        result.withheld[work.name] = Held(str(held), held.ident)
-    except StoreError as error:
+def _groups(works: Sequence[Work], most: int) -> Iterator[list[Work]]:
+    group, size = list[Work](), 0
+    for work in works:
+        fits = len(group) < most and size + work.size <= BATCH_BYTES
+        if group and not (_is_fresh(work) and _is_fresh(group[0]) and fits):
+            yield group
+            group, size = [], 0
+        group.append(work)
+        size += work.size
+    if group:
+        yield group
+
+
+def _is_fresh(work: Work) -> bool:
+    return isinstance(work, PutEpisode) and work.line is None
+
+
+def _carry_out(
+    target: Target, group: list[Work], result: Slice, lanes: Lanes, go_on: Callable[[], bool]
+) -> None:
+    fresh = [work for work in group if isinstance(work, PutEpisode) and work.line is None]
+    answers: Sequence[Done | Failed | None]
+    is_away = False
+    if fresh:
+        answers, is_away = publish_batch(target, fresh, lanes, go_on)
+    else:
+        answers = _ONE.each(lambda work: carry(target, work), group, lambda: True)
+    for work, answer in zip(group, answers, strict=True):
+        if isinstance(answer, Done):
+            result.unanswered = 0
+            _take(result, work, answer)
+        elif answer is None:
+            result.cut = not is_away
+        else:
+            _note(result, work, answer.error)
+    if is_away:
+        result.unanswered = AWAY_AFTER
+
+
+def _note(result: Slice, work: Work, error: Exception) -> None:
+    if isinstance(error, Changed):
+        result.waiting.append(str(error))
+    elif isinstance(error, Withheld):
+        result.withheld[work.name] = Held(str(error), error.ident)
+    elif isinstance(error, StoreError):
         result.failed[work.name] = str(error)
         result.unanswered += not isinstance(error, StoreRefused)
-    except Exception as error:  # noqa: BLE001 - one bad file never blocks another, whatever is wrong with it
-        result.failed[work.name] = f"{work.name}: {_said(error)}"
     else:
-        result.unanswered = 0
-        _take(result, work, done)
+        result.failed[work.name] = f"{work.name}: {_said(error)}"
 
 
 def _take(result: Slice, work: Work, done: Done) -> None:

@@ -1,6 +1,6 @@
 """The values of a pass: what the disk shows, what is known to be published, and the work that follows."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +20,10 @@ SETTLED_NS = 2_000_000_000
 """A file written less than this before it was read is read again: two writes may bear the same time."""
 
 
+def _none(name: AttemptId) -> bool:  # noqa: ARG001
+    return False
+
+
 class Kind(StrEnum):
     """Why a pass is made."""
 
@@ -36,6 +40,14 @@ class Blob:
 
     sha256: str
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """An attempt whose parts are about to be put: its number, and what is meant under which key."""
+
+    number: int
+    parts: list[tuple[str, Blob]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +96,8 @@ class Seen:
     settlement: tuple[Mapping[str, object], ...] = ()
     over: frozenset[str] = frozenset()
     complaints: tuple[str, ...] = ()
+    beyond: int = 0
+    """Episodes that seem to have ended and are not among the attempts: the next slices take them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +110,8 @@ class Known:
     failed: frozenset[str] = frozenset()
     held: Mapping[str, "Held"] = field(default_factory=dict)
     """What holds a secret, as far as this process has seen."""
+    is_published: Callable[[AttemptId], bool] = _none
+    """Whether the manifest of an attempt is in the store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +149,10 @@ class PutWithheld(Work):
 
 @dataclass(frozen=True, slots=True)
 class PutLog(Work):
-    """An appended file."""
+    """An appended file. `is_new`: this process has not published any of it yet."""
 
     path: Path
+    is_new: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from spoteval.files.read import parse_record, read_record, read_text
 from spoteval.files.spare import lay_spare, move_spare, write_spare
 from spoteval.files.whole import (
     encoded,
+    json_line,
     move_aside,
     remove,
     sync,
@@ -23,6 +24,7 @@ from spoteval.files.whole import (
     touch,
     write_new,
     write_new_record,
+    write_pieces,
     write_record,
     write_whole,
 )
@@ -37,6 +39,7 @@ __all__ = [
     "give_path_to_owner",
     "held",
     "is_held",
+    "json_line",
     "lay_spare",
     "lines_of",
     "make_folder",
@@ -54,6 +57,7 @@ __all__ = [
     "touch",
     "write_new",
     "write_new_record",
+    "write_pieces",
     "write_record",
     "write_spare",
     "write_whole",

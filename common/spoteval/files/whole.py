@@ -3,7 +3,7 @@
 import errno
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from spoteval.files.owner import give_to_owner, make_folder
@@ -17,7 +17,7 @@ def write_whole(path: Path, data: bytes, mode: int = 0o644, *, durable: bool = T
     is found again elsewhere. Raises OSError (ENOSPC, EROFS, …); then the old content stands.
     """
     with about(path):
-        temporary = _written_beside(path, data, mode, durable=durable)
+        temporary = _written_beside(path, [data], mode, durable=durable)
         step("rename", path)
         try:
             temporary.replace(path)
@@ -29,10 +29,24 @@ def write_whole(path: Path, data: bytes, mode: int = 0o644, *, durable: bool = T
             sync_directory(path.parent)
 
 
+def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
+    """As `write_whole`, of what need not lie in memory at once."""
+    with about(path):
+        temporary = _written_beside(path, pieces, 0o644)
+        step("rename", path)
+        try:
+            temporary.replace(path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+        step("renamed", path)
+        sync_directory(path.parent)
+
+
 def write_new(path: Path, data: bytes, mode: int = 0o644) -> bool:
     """Create `path` with `data`, durable when it returns; False, and nothing changed, where it is there already."""
     with about(path):
-        temporary = _written_beside(path, data, mode)
+        temporary = _written_beside(path, [data], mode)
         try:
             step("link", path)
             os.link(temporary, path)
@@ -104,14 +118,17 @@ def sync(path: Path, flags: int = os.O_RDONLY) -> None:
         os.close(descriptor)
 
 
-def _written_beside(path: Path, data: bytes, mode: int, *, durable: bool = True) -> Path:
+def _written_beside(
+    path: Path, pieces: Iterable[bytes], mode: int, *, durable: bool = True
+) -> Path:
     make_folder(path.parent)
     temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
     step("write", path)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         give_to_owner(descriptor, path.parent)
-        _write_all(descriptor, data)
+        for data in pieces:
+            _write_all(descriptor, data)
         if durable:
             os.fsync(descriptor)
     except OSError:

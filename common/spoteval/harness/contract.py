@@ -48,6 +48,8 @@ class Survey:
     """What is not as it was at the first start: who goes on with it measures something else."""
     state_files: tuple[Path, ...] = ()
     """Files that change in place and are published whole."""
+    beyond: int = 0
+    """Episodes that seem to have ended and are not among the attempts: too many to be told at once."""
 
 
 class Harness(Protocol):

@@ -72,13 +72,13 @@ class Directory:
         wrong: list[str] = []
         attempts = list(_set_aside(work))
         running: list[Attempt] = []
-        for path in _directories(work / "episodes"):
-            attempt = _attempt(path, 1 + len(_directories(work / "cut" / path.name)))
+        for path in directories(work / "episodes"):
+            attempt = attempt_in(path, 1 + len(directories(work / "cut" / path.name)))
             if isinstance(attempt, Unreadable):
                 wrong.append(attempt.why)
             else:
                 (attempts if attempt.outcome else running).append(attempt)
-        intended = _intended(run, work)
+        intended = intended_of(run, work)
         if isinstance(intended, Unreadable):
             wrong.append(intended.why)
         return Survey(
@@ -96,18 +96,18 @@ class Directory:
 
 def _not_ended(work: Path) -> list[Path]:
     """Directories of episodes that began and did not end, or whose end nobody can read."""
-    found = [(path, _attempt(path, 0)) for path in _directories(work / "episodes")]
+    found = [(path, attempt_in(path, 0)) for path in directories(work / "episodes")]
     return [path for path, item in found if isinstance(item, Unreadable) or not item.outcome]
 
 
-def _attempt(path: Path, number: int) -> Reading[Attempt]:
+def attempt_in(path: Path, number: int) -> Reading[Attempt]:
     """The attempt in an episode's directory; its outcome is None while nothing stands in `episode.json`."""
     key = path.name
     done = path / DONE
     try:
         data = _plain(done)
         if not data:  # a program that writes it in place makes it empty first
-            return Attempt(key, _native(key, number), None, number, parts=_parts(path))
+            return Attempt(key, native_of(key, number), None, number, parts=_parts(path))
         value = json.loads(data)
         if not isinstance(value, dict):
             return Unreadable(f"{done}: not a JSON object")
@@ -124,7 +124,7 @@ def _ended(
     allowed = [outcome.value for outcome in Outcome if outcome.by_itself]
     return Attempt(
         key=key,
-        native_id=_native(key, number),
+        native_id=native_of(key, number),
         outcome=Outcome(table.choice("outcome", allowed, Outcome.COMPLETED.value)),
         number=number,
         verdict=table.maybe_text("verdict"),
@@ -139,9 +139,9 @@ def _ended(
 
 
 def _set_aside(work: Path) -> Iterator[Attempt]:
-    for episode in _directories(work / "cut"):
-        for number, path in enumerate(_directories(episode), start=1):
-            native = _native(episode.name, number)
+    for episode in directories(work / "cut"):
+        for number, path in enumerate(directories(episode), start=1):
+            native = native_of(episode.name, number)
             cut = Outcome.PREEMPTION_INTERRUPTED
             yield Attempt(episode.name, native, cut, number, parts=_parts(path))
 
@@ -157,7 +157,7 @@ def _plain(path: Path) -> bytes | None:
     return path.read_bytes()
 
 
-def _intended(run: RunRecord, work: Path) -> Reading[tuple[str, ...] | None]:
+def intended_of(run: RunRecord, work: Path) -> Reading[tuple[str, ...] | None]:
     """The keys in `work/intended.json`; without it, `expected = 24` means the directories `1` to `24`."""
     path = work / "intended.json"
     try:
@@ -174,7 +174,7 @@ def _intended(run: RunRecord, work: Path) -> Reading[tuple[str, ...] | None]:
 
 
 def _moved(path: Path, cuts: Path) -> str:
-    target = cuts / f"{1 + len(_directories(cuts)):04d}"
+    target = cuts / f"{1 + len(directories(cuts)):04d}"
     cuts.mkdir(parents=True, exist_ok=True)
     step("rename", path)
     path.rename(target)
@@ -184,7 +184,8 @@ def _moved(path: Path, cuts: Path) -> str:
     return f"{path.name} was cut: moved to {target}"
 
 
-def _native(key: str, number: int) -> str:
+def native_of(key: str, number: int) -> str:
+    """What tells an attempt from others of its episode."""
     return f"{key}#{number}"
 
 
@@ -240,7 +241,7 @@ def _files(path: Path) -> list[Path]:
     return [part.path for part in contents(path)[0]]
 
 
-def _directories(path: Path) -> list[Path]:
+def directories(path: Path) -> list[Path]:
     """Those in a directory; none in a link to one, which the run could lay to what it may not read itself."""
     if path.is_symlink() or not path.is_dir():
         return []

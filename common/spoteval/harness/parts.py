@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from spoteval.episode import Part
@@ -19,11 +20,13 @@ _Signature = tuple[int, int, int]
 class PartReader:
     """Reads parts. It keeps the directory of the container that it read last, not the container itself.
 
-    A log of 5,000 samples has as many entries: to read them anew for each sample would make a pass quadratic.
+    Threads may share it. A log of 5,000 samples has as many entries: to read them anew for each sample would make a
+    pass quadratic.
     """
 
     _of: tuple[Path, _Signature] | None = field(default=None, repr=False)
     _entries: "Mapping[str, Entry]" = field(default_factory=dict, repr=False)
+    _lock: Lock = field(default_factory=Lock, repr=False)
 
     def read(self, part: Part) -> bytes:
         """The whole of a part: the file, or the one decompressed member of a container.
@@ -32,14 +35,18 @@ class PartReader:
         """
         if part.member is None:
             return part.path.read_bytes()
+        with self._lock:
+            return self._member(part.path, part.member)
+
+    def _member(self, path: Path, member: str) -> bytes:
         from spoteval.harness.inspect_zip import Archive, signature_of
 
-        seen = (part.path, signature_of(part.path.stat()))
-        with Archive(part.path, self._entries if seen == self._of else None) as archive:
+        seen = (path, signature_of(path.stat()))
+        with Archive(path, self._entries if seen == self._of else None) as archive:
             if archive.signature != seen[1]:
-                raise ValueError(f"{part.path}: was replaced just now")
+                raise ValueError(f"{path}: was replaced just now")
             self._of, self._entries = seen, archive.entries
-            return archive.read(part.member)
+            return archive.read(member)
 
 
 def read_part(part: Part) -> bytes:

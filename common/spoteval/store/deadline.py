@@ -8,6 +8,12 @@ from threading import Thread
 from typing import NoReturn, TypeVar
 
 T = TypeVar("T")
+LOOK_S = 0.5
+"""How long nothing is looked at while a call waits."""
+
+
+def _never() -> bool:
+    return False
 
 
 class Overrun(Exception):
@@ -15,17 +21,25 @@ class Overrun(Exception):
 
 
 class Deadline:
-    """Until when a call may take; it can be put off while the call shows that there is much to bring."""
+    """Until when a call may take; it can be put off while the call shows that there is much to bring.
 
-    def __init__(self, clock: Callable[[], float], within_s: float) -> None:
-        self._clock = clock
+    `is_over` ends it at once: something more urgent wants the caller.
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        within_s: float,
+        is_over: Callable[[], bool] = _never,
+    ) -> None:
+        self._clock, self._is_over = clock, is_over
         self._until_s = clock() + within_s
         self.within_s = within_s
 
     @property
     def left_s(self) -> float:
         """Seconds, negative once it has passed."""
-        return self._until_s - self._clock()
+        return -1.0 if self._is_over() else self._until_s - self._clock()
 
     def put_off(self, seconds: float) -> None:
         """Give it more."""
@@ -52,7 +66,7 @@ def bounded(act: Callable[[], T], deadline: Deadline) -> T:
     Thread(target=work, name="store-call", daemon=True).start()
     while (left_s := deadline.left_s) > 0:
         with suppress(Empty):
-            return answers.get(timeout=left_s)()
+            return answers.get(timeout=min(LOOK_S, left_s))()
     raise Overrun
 
 

@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.client import HTTPException
+from typing import TypeVar
 
-from spoteval.store.deadline import Deadline, Overrun, bounded
+from spoteval.store.deadline import LOOK_S, Deadline, Overrun, bounded
 
+A = TypeVar("A")
+R = TypeVar("R")
 CONNECT_S, READ_S = 4.0, 8.0
 """Longest silence of a socket: so short that one more try fits into a call's 20 s."""
 IDLE_S = 15.0
@@ -132,9 +135,7 @@ class Connection:
     def _send(self, data: bytes | memoryview, deadline: Deadline) -> None:
         view = memoryview(data)
         while view:
-            self._wait_at_most(deadline)
-            with _overrun(deadline):
-                view = view[self._sock.send(view[:_CHUNK]) :]
+            view = view[_patient(self._sock, self._sock.send, view[:_CHUNK], deadline) :]
 
     def _answer(self, deadline: Deadline, bare: bool) -> Answer:
         while True:
@@ -205,18 +206,27 @@ class Connection:
         return b"".join(pieces)
 
     def _received(self, deadline: Deadline, most: int = _CHUNK) -> bytes:
-        self._wait_at_most(deadline)
-        with _overrun(deadline):
-            piece = self._sock.recv(min(most, _CHUNK))
+        piece = _patient(self._sock, self._sock.recv, min(most, _CHUNK), deadline)
         if not piece:
             raise ConnectionResetError(104, "Connection reset by peer")
         return piece
 
-    def _wait_at_most(self, deadline: Deadline) -> None:
+
+def _patient(sock: socket.socket, act: Callable[[A], R], argument: A, deadline: Deadline) -> R:
+    """One send or receive: after READ_S of silence TimeoutError, at the deadline Overrun."""
+    silent_s = 0.0
+    while True:
         left_s = deadline.left_s
         if left_s <= 0:
             raise Overrun
-        self._sock.settimeout(min(READ_S, left_s))
+        wait_s = min(LOOK_S, READ_S - silent_s, left_s)
+        sock.settimeout(wait_s)
+        try:
+            return act(argument)
+        except TimeoutError:
+            silent_s += wait_s
+            if silent_s >= READ_S:
+                raise
 
 
 class _overrun:  # noqa: N801 - reads as the statement that it is

@@ -39,6 +39,10 @@ _NOTHING = hashlib.sha256().hexdigest()
 _DICE = Patience()
 
 
+def _never() -> bool:
+    return False
+
+
 class S3Store:
     """A store below a prefix of a bucket. Keys that may only put are enough for `put`, `put_file` and large files.
 
@@ -60,11 +64,15 @@ class S3Store:
         self._patience, self._clock = patience, clock
         self._kept = Kept(place, self.url, patience.clock)
         self._by_s: float | None = None
+        self._is_over: Callable[[], bool] = _never
 
-    def until(self, by_s: float) -> "S3Store":
-        """The same store, of which no call takes longer than to this moment of the clock of `Mark.mono_s`."""
+    def until(self, by_s: float, is_over: Callable[[], bool] = _never) -> "S3Store":
+        """The same store, of which no call takes longer than to this moment of the clock of `Mark.mono_s`.
+
+        Calls under way also end, within a second, once `is_over` says so; it is asked often, by any thread.
+        """
         hasty = copy.copy(self)
-        hasty._by_s = by_s
+        hasty._by_s, hasty._is_over = by_s, is_over
         return hasty
 
     @property
@@ -199,7 +207,7 @@ class S3Store:
         within_s += size / LEAST_BYTES_S
         if self._by_s is not None:
             within_s = min(within_s, self._by_s - clock())
-        return Deadline(clock, within_s)
+        return Deadline(clock, within_s, self._is_over)
 
     def _call(self, what: str, act: Act[T], within_s: float = CALL_S) -> T:
         """One call of the client, for what is rare, with all its tries. Raises StoreError."""

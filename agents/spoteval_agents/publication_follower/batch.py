@@ -1,0 +1,223 @@
+"""Finished episodes, several at a time: durable and hashed, meant, put, witnessed, their manifests last.
+
+What has to be durable in between is so for all of them with one write each.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from spoteval.episode import Attempt, Extra, Part
+from spoteval.files import append_lines
+from spoteval.publication.keys import manifest_key, part_key, safe_path
+from spoteval.publication.manifest import PartEntry, manifest_bytes, witness_line
+from spoteval.store.contract import StoreError, StoreRefused
+from spoteval_agents.publication_follower.evidence import Below, Evidence, take
+from spoteval_agents.publication_follower.journal import held
+from spoteval_agents.publication_follower.lanes import Failed, Lanes
+from spoteval_agents.publication_follower.numbers import attempt_id
+from spoteval_agents.publication_follower.screen import secret_of
+from spoteval_agents.publication_follower.sending import Done, Target
+from spoteval_agents.publication_follower.work import Begun, Blob, PutEpisode
+
+AWAY_AFTER = 3
+"""Errors of the store in a row, of which a batch concludes that it is away."""
+_Taken = tuple[Part, str, Evidence]
+
+
+@dataclass(slots=True)
+class _Episode:
+    """One of a batch on its way."""
+
+    work: PutEpisode
+    taken: list[_Taken]
+    earlier: dict[str, tuple[Blob, ...]]
+    done: Done = field(default_factory=Done)
+    entries: list[PartEntry] = field(default_factory=list)
+    line: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def attempt(self) -> Attempt:
+        """What is published."""
+        return self.work.attempt
+
+
+def publish_batch(
+    target: Target, works: Sequence[PutEpisode], lanes: Lanes, go_on: Callable[[], bool]
+) -> tuple[list[Done | Failed | None], bool]:
+    """Publish fresh episodes; of each what was done, what failed, or None where it was not tried.
+
+    Beside it whether the store seems to be away. Raises OSError where our own journal or witness cannot be written.
+    """
+    answers: dict[int, Done | Failed | None] = {}
+    batch = dict[int, _Episode]()
+    for number, found in enumerate(lanes.each(lambda work: _prepared(target, work), works, go_on)):
+        if isinstance(found, _Episode):
+            batch[number] = found
+        else:
+            answers[number] = found
+    _begin(target, list(batch.values()))
+    away = _Away()
+    batch = _stage(batch, answers, lanes, lambda item: _send(target, item, away), go_on)
+    if batch:
+        for item in batch.values():
+            extras = [_told(target, extra) for extra in item.attempt.extras]
+            item.line = witness_line(target.screen.told(item.attempt), item.entries, extras)
+        append_lines(target.paths.finished, [item.line for item in batch.values()])
+    batch = _stage(batch, answers, lanes, lambda item: _manifest(target, item), _always)
+    for number, item in batch.items():
+        answers[number] = item.done
+    if batch:
+        target.journal.finish(
+            target.run,
+            [(attempt_id(item.attempt), item.attempt.number) for item in batch.values()],
+        )
+    return [answers.get(number) for number in range(len(works))], away.times >= AWAY_AFTER
+
+
+class _NotTried(Exception):
+    """The store is away by what others have seen of it."""
+
+
+def _always() -> bool:
+    return True
+
+
+def _stage(
+    batch: dict[int, _Episode],
+    answers: dict[int, Done | Failed | None],
+    lanes: Lanes,
+    act: Callable[[_Episode], None],
+    go_on: Callable[[], bool],
+) -> dict[int, _Episode]:
+    """One step of all; returns those that took it, and files the answers of the others."""
+    items = list(batch.items())
+    passed = dict[int, _Episode]()
+
+    def carried(pair: tuple[int, _Episode]) -> int:
+        act(pair[1])
+        return pair[0]
+
+    found = lanes.each(carried, items, go_on)
+    for (number, item), answer in zip(items, found, strict=True):
+        if isinstance(answer, Failed):
+            answers[number] = None if isinstance(answer.error, _NotTried) else answer
+        elif answer is None:
+            answers[number] = None
+        else:
+            passed[number] = item
+    return passed
+
+
+def _prepared(target: Target, work: PutEpisode) -> _Episode:
+    """All bytes of the episode durable and hashed, and their names durable too."""
+    attempt = work.attempt
+    if len({part.name for part in attempt.parts}) < len(attempt.parts):
+        raise ValueError(f"{attempt.key}: two parts of one name")
+    taken = list[_Taken]()
+    with Below(target.paths.root) as below:
+        for part in attempt.parts:
+            key = part_key(target.run, attempt.key, attempt.number, part_name(part))
+            is_file = part.member is None
+            read = below.take(part.path, target.screen) if is_file else take_part(target, part)
+            taken.append((part, key, read))
+        below.sync()
+    earlier = {key: target.journal.intents(key) for _, key, _ in taken}
+    return _Episode(work, taken, earlier)
+
+
+def _begin(target: Target, batch: Sequence[_Episode]) -> None:
+    """Numbers and what is meant, on the disk before the first byte is sent."""
+    begun = dict[tuple[str, str], Begun]()
+    for item in batch:
+        meant = [
+            (key, evidence.blob)
+            for _, key, evidence in item.taken
+            if evidence.secret is None
+            and key not in target.journal.put
+            and evidence.blob not in item.earlier[key]
+        ]
+        name = attempt_id(item.attempt)
+        if meant or (target.run, name) not in target.journal.begun:
+            begun[name] = Begun(item.attempt.number, meant)
+    target.journal.begin(target.run, begun)
+
+
+@dataclass(slots=True)
+class _Away:
+    """How often in a row the store did not answer, for all lanes together."""
+
+    times: int = 0
+
+
+def _send(target: Target, item: _Episode, away: _Away) -> None:
+    """The parts of one episode, one after another."""
+    for part, key, evidence in item.taken:
+        if away.times >= AWAY_AFTER:
+            raise _NotTried
+        name = part_name(part)
+        if evidence.secret is not None:
+            found = evidence.blob
+            item.done.withheld.append(f"{name} {secret_of(evidence.secret)}")
+        else:
+            try:
+                found = _sent(target, key, evidence, item.earlier[key], item.done)
+            except StoreError as error:
+                away.times += not isinstance(error, StoreRefused)
+                raise
+            away.times = 0
+        item.entries.append(
+            PartEntry(name, found.size, found.sha256, evidence.mode, withheld=evidence.secret)
+        )
+    item.taken.clear()  # its bytes are not needed any more
+
+
+def _sent(
+    target: Target, key: str, evidence: Evidence, earlier: tuple[Blob, ...], done: Done
+) -> Blob:
+    """What was put before a crash stays what the attempt's part is, whatever the harness made of its file since.
+
+    With a lost journal nothing was meant before, and what exists is what this very attempt put.
+    """
+    known = target.journal.put.get(key)
+    if known is None and not target.journal.is_taken(key):
+        answer = evidence.put(target.store, key)
+        known = held(answer, evidence.blob, earlier or (evidence.blob,))
+        done.count(answer, evidence.blob)
+    if known is None:
+        target.journal.taken(key)
+        raise StoreError(f"{target.store.url}/{key}: holds bytes that are not known to be ours")
+    return known
+
+
+def _manifest(target: Target, item: _Episode) -> None:
+    """Written last: from here on the episode is published."""
+    key = manifest_key(target.run, item.attempt.key, item.attempt.number)
+    answer = target.store.put(key, manifest_bytes(target.run, item.line))
+    item.done.episodes = int(answer.is_ours)
+
+
+def _told(target: Target, extra: Extra) -> Extra:
+    """As a record may tell it: a link's target can hold a secret, and a name may be no text."""
+    target_text = None if extra.target is None else _as_text(extra.target)
+    if target_text is not None and (secret := target.screen.needles.found_in(target_text.encode())):
+        target_text = f"withheld: {secret_of(secret)}"
+    return replace(extra, name=_as_text(extra.name), target=target_text)
+
+
+def take_part(target: Target, part: Part) -> Evidence:
+    """The evidence of one part, wherever it lies."""
+    read = None if part.member is None else (lambda: target.read_part(part))
+    return take(part.path, target.paths.root, read, target.screen)
+
+
+def part_name(part: Part) -> str:
+    """Its name as text: what cannot stand in a record is percent-encoded, so that it blocks no episode."""
+    return _as_text(part.name)
+
+
+def _as_text(name: str) -> str:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return safe_path(name)
+    return name

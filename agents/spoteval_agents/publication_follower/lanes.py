@@ -1,0 +1,87 @@
+"""Several puts at a time: threads that take one piece of work after another."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+LOOK_S = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """What a piece of work raised."""
+
+    error: Exception
+
+
+NotBegun = None
+"""The answer of work for which there was no time left."""
+
+
+@dataclass(slots=True)
+class _Round(Generic[T, R]):
+    act: Callable[[T], R]
+    answers: "SimpleQueue[tuple[int, R | Failed | None]]" = field(default_factory=SimpleQueue)
+    is_over: bool = False
+
+
+class Lanes:
+    """Daemon threads, begun when they are first wanted. With one lane, work is done in the caller's own thread."""
+
+    def __init__(self, count: int = 1) -> None:
+        self.count = count
+        self._works: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._threads: list[Thread] = []
+
+    def each(
+        self, act: Callable[[T], R], items: Sequence[T], go_on: Callable[[], bool]
+    ) -> list[R | Failed | None]:
+        """`act` of each item, in order; `go_on` is asked in the caller's thread, and once it says no nothing begins.
+
+        What is under way then is awaited: it has a deadline of its own.
+        """
+        if self.count == 1 or len(items) == 1:
+            return [_tried(act, item) if go_on() else None for item in items]
+        self._begin_threads()
+        turn: _Round[T, R] = _Round(act)
+        for number, item in enumerate(items):
+            self._works.put(_work(turn, number, item))
+        found: list[R | Failed | None] = [None] * len(items)
+        left = len(items)
+        while left:
+            try:
+                number, answer = turn.answers.get(timeout=LOOK_S)
+            except Empty:
+                turn.is_over = turn.is_over or not go_on()
+                continue
+            found[number] = answer
+            left -= 1
+        return found
+
+    def _begin_threads(self) -> None:
+        while len(self._threads) < self.count:
+            thread = Thread(target=self._lane, name="lane", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _lane(self) -> None:
+        while True:
+            self._works.get()()
+
+
+def _work(turn: _Round[T, R], number: int, item: T) -> Callable[[], None]:
+    def work() -> None:
+        turn.answers.put((number, None if turn.is_over else _tried(turn.act, item)))
+
+    return work
+
+
+def _tried(act: Callable[[T], R], item: T) -> R | Failed:
+    try:
+        return act(item)
+    except Exception as error:  # noqa: BLE001 - one bad file never blocks another, whatever is wrong with it
+        return Failed(error)
