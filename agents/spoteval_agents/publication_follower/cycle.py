@@ -140,7 +140,7 @@ def _bounded(world: World, kind: Kind, until_s: float, go_on: GoOn) -> Store:
     if kind in (Kind.FINAL, Kind.LAST):
         hasty: Store = until(until_s)
         return hasty
-    urgent = Urgent(go_on, world.clock)
+    urgent = Urgent(go_on)
     patient: Store = until(until_s + CALL_S, urgent)
     return patient
 

@@ -8,7 +8,6 @@ import copy
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -195,7 +194,7 @@ class S3Store:
         query: str = "",
     ) -> Answer:
         """One signed request and its answer; raises ClientError for a refusal, and what the connection raises."""
-        at = self._clock().wall + timedelta(seconds=self._kept.ahead_s)
+        at = self._kept.moment(self._clock)
         head = self._kept.signer().head(method, name, query, headers, sha256, at)
         answer = self._kept.pool.ask(head, body, deadline, bare=False)
         if answer.status >= 300:

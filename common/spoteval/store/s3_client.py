@@ -2,6 +2,7 @@
 
 import encodings.idna  # noqa: F401 - the first look-up of a name would load it, after the service is ready
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import botocore.session
@@ -9,6 +10,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
 from spoteval import __version__
+from spoteval.clock import Now
 from spoteval.store.contract import StoreError
 from spoteval.store.http_wire import CONNECT_S, READ_S, Pool
 from spoteval.store.place import S3Place
@@ -37,6 +39,7 @@ class Kept:
         self._client: Client | None = None
         self._signer: Signer | None = None
         self._made_s = 0.0
+        self._wall = (-1e9, datetime.min.replace(tzinfo=UTC))
         self.pool = Pool(self._sign().route, clock)
 
     def client(self) -> Client:
@@ -53,6 +56,14 @@ class Kept:
             return self._signer or self._sign()
         except ValueError as error:
             raise StoreError(str(error)) from error
+
+    def moment(self, clock: Callable[[], Now]) -> datetime:
+        """The service's time to a second: the host's clock, which is asked once a second, and what it is off."""
+        now_s = self._clock()
+        at_s, wall = self._wall
+        if not 0.0 <= now_s - at_s < 1.0:
+            at_s, wall = self._wall = now_s, clock().wall
+        return wall + timedelta(seconds=self.ahead_s)
 
     def drop(self) -> None:
         """The key was refused; to find another may take a second, hence now and then."""

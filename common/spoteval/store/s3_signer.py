@@ -3,13 +3,13 @@
 import base64
 import ssl
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 import botocore.session
 from botocore.auth import S3SigV4Auth
-from botocore.awsrequest import AWSRequest
 from botocore.exceptions import BotoCoreError, NoCredentialsError
 from botocore.httpsession import get_cert_path
 from botocore.utils import get_environ_proxies
@@ -23,12 +23,51 @@ _AGENT = f"spoteval/{__version__}"
 _DATE = "%Y%m%dT%H%M%SZ"
 
 
+class _Headers(dict[str, str]):
+    """What the signer asks of headers. botocore's own are messages of `email`, half the cost of a signature."""
+
+    def get_all(self, name: str) -> list[str]:
+        """Each is there once."""
+        return [self[name]]
+
+
+@dataclass(slots=True)
+class _Request:
+    """What the signer asks of a request."""
+
+    method: str
+    url: str
+    headers: _Headers
+    context: dict[str, str]
+    params: None = None
+    body: None = None
+
+
 class _Auth(S3SigV4Auth):  # type: ignore[misc, unused-ignore]
     """The signer, told the digest of the body (it is known already) and the time (the host's clock may be off)."""
+
+    _day_key: tuple[str, bytes] = ("", b"")
+
+    def signature(self, string_to_sign: str, request: Any) -> str:
+        """As the inherited method; the key of a day is derived once."""
+        signer: Any = self
+        day = request.context["timestamp"][:8]
+        if self._day_key[0] != day:
+            key = signer._sign(f"AWS4{self.credentials.secret_key}".encode(), day)
+            for word in (signer._region_name, signer._service_name, "aws4_request"):
+                key = signer._sign(key, word)
+            self._day_key = day, key
+        return str(signer._sign(self._day_key[1], string_to_sign, hex=True))
 
     def payload(self, request: Any) -> str:
         """The digest, as the caller took it."""
         return str(request.context["sha256"])
+
+    def headers_to_sign(self, request: Any) -> Any:
+        """All of them, and the host."""
+        lower = _Headers((name.lower(), value) for name, value in request.headers.items())
+        lower["host"] = request.context["host"]
+        return lower
 
     def add_auth(self, request: Any) -> None:
         """As the inherited method, which would ask the host's clock."""
@@ -51,6 +90,7 @@ class Signer:
                     keys.access_key_id, keys.secret_access_key, keys.session_token
                 )
             self._credentials = session.get_credentials()
+            self._auth: _Auth | None = None
             self._address = address_of(session, place, bucket)
             self.route = _route(self._address.base, session)
         except (BotoCoreError, ValueError, OSError) as error:
@@ -73,10 +113,17 @@ class Signer:
         if self._credentials is None:
             raise NoCredentialsError
         target = self._address.path + quote(key, safe="-._~/") + query
-        request = AWSRequest(method, self._address.base + target, dict(headers))
-        request.context.update(timestamp=at.strftime(_DATE), sha256=sha256)
+        context = {
+            "timestamp": at.strftime(_DATE),
+            "sha256": sha256,
+            "host": self.route.netloc,
+        }
+        request = _Request(method, self._address.base + target, _Headers(headers), context)
         frozen = self._credentials.get_frozen_credentials()
-        _Auth(frozen, "s3", self._address.region).add_auth(request)
+        auth = self._auth
+        if auth is None or auth.credentials != frozen:
+            auth = self._auth = _Auth(frozen, "s3", self._address.region)
+        auth.add_auth(request)
         shown = target if self.route.proxy is None or self.route.tls else request.url
         lines = [
             f"{method} {shown} HTTP/1.1",
