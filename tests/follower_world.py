@@ -154,7 +154,8 @@ class Guest:
     def adapter(self, name: str) -> Harness:
         """The directory adapter, which a test may amend, or the real one of another harness."""
         if name == "directory":
-            return Fixed(self.amend)  # type: ignore[return-value]
+            # Not amended, it is looked at as the agent does: only what is news.
+            return Fixed(self.amend) if self.amend else Directory()  # type: ignore[return-value]
         return adapter(name)
 
     def claim(self) -> int:

@@ -21,6 +21,7 @@ from spoteval.machine.session import this_session
 from spoteval.machine.systemd import Notifier
 from spoteval.paths import DurablePaths, HostPaths, host_paths
 from spoteval.run import HARNESSES
+from spoteval_agents.publication_follower.auditing import audit
 from spoteval_agents.publication_follower.cycle import cycle, last_cycle
 from spoteval_agents.publication_follower.decide import nothing
 from spoteval_agents.publication_follower.job import World
@@ -81,6 +82,8 @@ def run(world: World, memory: Memory, waiting: Waiting, notifier: Notifier) -> N
         memory.woken = False
         guarded(cycle, world, memory)
         notifier.watchdog()
+        if not (memory.stopping or memory.woken):
+            guarded(audit, world, memory)
         if not (memory.stopping or memory.woken):
             left_s = memory.due_s - world.clock().mono_s
             wake = waiting.wait(min(longest_s, max(0.0, left_s)))

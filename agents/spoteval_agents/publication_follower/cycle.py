@@ -114,6 +114,8 @@ def _publish(
         _note_progress(world, memory, disk, outcome, world.clock())
         if kind is not Kind.LAST and not outcome.away:
             _beat(world, memory, disk, job)
+        is_at_rest = kind is Kind.REGULAR and not (outcome.cut or outcome.away)
+        memory.audited = (disk, job.target.paths) if is_at_rest else None
     held = len(outcome.withheld)
     return Answer(outcome.episodes, outcome.left, outcome.backlog, held, outcome.took_s)
 
@@ -189,7 +191,14 @@ def _beat(world: World, memory: Memory, disk: DurablePaths, job: Job) -> None:
     """A heartbeat is no part of the pass, nor is the fact that enough is finished; what fails is due at once."""
     heart = memory.heart(disk, world.config.instance, world.session)
     beat = memory.quiet.beat if memory.quiet is not None else None
-    beat = beat or beat_of(job.target.paths, job.survey, world.session, len(memory.held))
+    beat = beat or beat_of(
+        job.target.paths,
+        job.survey,
+        world.session,
+        job.target.journal.ledger(job.target.run).witnessed,
+        memory.intended(job.target.paths),
+        len(memory.held),
+    )
     if memory.quiet is not None:
         memory.quiet.beat = beat
     boot = recorded_boot(disk)

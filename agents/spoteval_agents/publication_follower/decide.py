@@ -95,6 +95,13 @@ def stuck(outcome: Outcome, failing_s: float, instance: str, session: str, at: d
     return Event(at, NEEDS_YOU, AGENT, instance, session=session, reason=plain)
 
 
+def altered(what: str, instance: str, session: str, at: datetime) -> Event:
+    """The call for a person about a file that is not any more what was published of it."""
+    reason = f"{what}; what is published stays as it was (spoteval verify compares)"
+    plain = "".join(char if char.isprintable() else "?" for char in reason)
+    return Event(at, NEEDS_YOU, AGENT, instance, session=session, reason=plain)
+
+
 def withheld(name: str, why: str, instance: str, session: str, at: datetime) -> Event:
     """The call for a person. It names file and credential, never the secret."""
     reason = f"withheld: {name} {why} (replace the key, then restart the follower: docs/secrets.md)"

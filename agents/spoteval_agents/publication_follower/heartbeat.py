@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spoteval.clock import Mark, Now, elapsed_s, stamp
-from spoteval.control.runfiles import read_intended
-from spoteval.files import encoded, lines_of, read_lines, read_record, write_record
+from spoteval.files import encoded, read_lines, read_record, write_record
 from spoteval.harness.contract import Survey
 from spoteval.paths import RunPaths
 from spoteval.publication.keys import heartbeat_key
@@ -46,17 +45,22 @@ class Beat:
         return self.run, self.finished, self.in_flight, self.stage, self.withheld
 
 
-def beat_of(paths: RunPaths, survey: Survey, session: str, withheld: int = 0) -> Beat:
+def beat_of(
+    paths: RunPaths,
+    survey: Survey,
+    session: str,
+    finished: int,
+    intended: int | None,
+    withheld: int = 0,
+) -> Beat:
     """What the run's files say now. Raises OSError."""
-    finished = {str(line.get("episode")) for line in lines_of(paths.finished)}
     settled = {str(line.get("native_id")) for line in read_lines(paths.settlement).records}
     running = [item for item in survey.in_flight if item.native_id not in settled]
-    intended = read_intended(paths)
     return Beat(
         run=paths.root.name,
-        finished=len(finished),
+        finished=finished,
         in_flight=len(running),
-        intended=len(intended) if isinstance(intended, tuple) else None,
+        intended=intended,
         stage=stage_of(read_lines(paths.events).records, session),
         withheld=withheld,
     )

@@ -88,7 +88,9 @@ def make_job(
     if kind is not Kind.LAST:
         survey = _survey(world, memory, target, record)
         _freeze(paths, survey, world.clock())
-    memory.lanes = memory.lanes or Lanes(getattr(world.store, "lanes", 1))
+    count = getattr(world.store, "lanes", 1)
+    if memory.lanes is None or memory.lanes.count != count:
+        memory.lanes = Lanes(count)
     return Job(target, record, survey, world.session, kind, go_on, memory.lanes)
 
 
@@ -99,10 +101,14 @@ def _survey(world: World, memory: Memory, target: Target, record: RunRecord) -> 
         return adapter.survey(record, paths.work)
     if memory.cursor is None:
         ledger = target.journal.ledger(target.run)
-        memory.witness(target).read()
-        memory.cursor = DirectoryCursor(
-            lambda episode, native_id: ledger.has((episode, native_id), WITNESSED | PUBLISHED)
-        )
+        witness = memory.witness(target)
+        witness.read()
+
+        def is_closed(episode: str, native_id: str) -> bool:
+            name = (episode, native_id)
+            return ledger.has(name, WITNESSED | PUBLISHED) and not witness.keeps(name)
+
+        memory.cursor = DirectoryCursor(is_closed)
     wall_ns = int(world.clock().wall.timestamp() * 1e9)
     asked = not paths.intended.exists()
     return memory.cursor.survey(record, paths.work, intended=asked, wall_ns=wall_ns)

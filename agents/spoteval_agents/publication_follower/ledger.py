@@ -18,6 +18,8 @@ class Ledger:
     def __init__(self) -> None:
         self._usual: dict[str, int] = {}
         self._others: dict[str, dict[str, int]] = {}
+        self.witnessed = 0
+        """Episodes of which an attempt is witnessed."""
 
     def __len__(self) -> int:
         return len(self._usual) + sum(len(others) for others in self._others.values())
@@ -25,6 +27,8 @@ class Ledger:
     def mark(self, name: AttemptId, number: int, flag: int) -> None:
         """Note it; the number of an attempt that is known stays."""
         known = self._get(name)
+        if flag == WITNESSED and not any(flags & WITNESSED for _, _, flags in self.of(name[0])):
+            self.witnessed += 1
         value = (number * _FLAGS if known is None else known) | flag
         episode, native_id = name
         if native_id == f"{episode}#{value // _FLAGS}" and (known is None or self._is_usual(name)):
@@ -64,6 +68,7 @@ class Ledger:
 
     def unwitness(self) -> None:
         """The witness is gone, or is another one."""
+        self.witnessed = 0
         for values in (self._usual, *self._others.values()):
             for key, value in list(values.items()):
                 values[key] = value & ~WITNESSED

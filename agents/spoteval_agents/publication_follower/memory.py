@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 
 from spoteval.clock import Mark, Now, elapsed_s
 from spoteval.control.eventlog import DecisionLog, tell
+from spoteval.control.runfiles import read_intended
 from spoteval.decision import HOUR_S, Decision
 from spoteval.harness.directory_cursor import DirectoryCursor
-from spoteval.paths import DurablePaths
+from spoteval.paths import DurablePaths, RunPaths
 from spoteval.run import RunRecord
+from spoteval_agents.publication_follower.audit import Audit
 from spoteval_agents.publication_follower.heartbeat import Beat, Heart
 from spoteval_agents.publication_follower.journal import Journal
 from spoteval_agents.publication_follower.lanes import Lanes
@@ -55,8 +57,12 @@ class Memory:
     quiet: Quiet | None = None
     lanes: Lanes | None = None
     cursor: DirectoryCursor | None = None
+    audit: Audit | None = None
+    audited: tuple[DurablePaths, RunPaths] | None = None
+    """What the audit may go on with, after a pass that left nothing over."""
     _journal: Journal | None = None
     _witness: Witness | None = None
+    _intended: int | None = None
     _heart: Heart | None = None
     _screen: Screen | None = None
     _said: tuple[str, str | None] | None = None
@@ -95,13 +101,20 @@ class Memory:
         if self.run != run:
             self.run, self.read, self.failed = run, {}, frozenset()
             self.held, self._screen, self.quiet = {}, None, None
-            self._witness = self.cursor = None
+            self._witness = self.cursor = self.audit = self._intended = None
 
     def learn(self, read: Mapping[str, Ident], failed: frozenset[str], now: Now) -> None:
         """Remember which files need no second look, and which failed."""
         until_ns = int(now.wall.timestamp() * 1e9) - SETTLED_NS
         self.read |= {name: ident for name, ident in read.items() if ident.mtime_ns < until_ns}
         self.failed = failed
+
+    def intended(self, paths: RunPaths) -> int | None:
+        """How many episodes are intended, None while nobody knows; they are frozen once, and counted once."""
+        if self._intended is None:
+            found = read_intended(paths)
+            self._intended = len(found) if isinstance(found, tuple) else None
+        return self._intended
 
     def hold(self, withheld: Mapping[str, Held], finished: Iterable[str]) -> None:
         """Remember what holds a secret, until it is published after all."""

@@ -26,6 +26,10 @@ class Witness:
         self._prune()
         return not self._kept
 
+    def keeps(self, name: AttemptId) -> bool:
+        """Whether there is still something to do about this attempt."""
+        return name in self._kept
+
     def read(self) -> None:
         """What came since the last look; all of it where the file is another one. Raises OSError."""
         try:

@@ -55,6 +55,10 @@ class DirectoryCursor:
             self._last = found
         return self._last
 
+    def relist(self) -> None:
+        """Look at all names again, whatever the time of their directory says."""
+        self._parent = None
+
     def _is_closed(self, name: str) -> bool:
         return self.is_closed(name, native_of(name, self._open[name]))
 

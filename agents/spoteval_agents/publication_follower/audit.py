@@ -1,0 +1,168 @@
+"""A slow look at everything that is published: is it on the disk still what the witness says.
+
+A pass looks at what is news alone. What is written into a published episode, or over one of its files with the old
+date, is no news: it is found here, and said; what is published stays as it is. In slices of 50 ms, one a regular pass:
+100,000 episodes take about an hour and a thousandth of a processor.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from spoteval.clock import Now, monotonic_s, parse_stamp, stamp
+from spoteval.files import read_record, write_record
+from spoteval.harness.directory import contents
+from spoteval.publication.keys import safe_path
+from spoteval.shape import ShapeError, Table
+
+SLICE_S = 0.05
+EVERY_S = 3600.0
+"""From the beginning of a round to that of the next."""
+MARGIN_S = 2.0
+_PIECE = 1 << 18
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(slots=True)
+class Audit:
+    """Where the round stands. Files whose inode did not change since the last round began are not read again.
+
+    `path` keeps when the rounds began; lost, everything is read once more.
+    """
+
+    path: Path
+    run: str
+    began: datetime = _LONG_AGO
+    since: datetime = _LONG_AGO
+    offset: int = 0
+    found: dict[str, str] = field(default_factory=dict)
+    """What is not as the witness says, by file."""
+    _work: Iterator[None] | None = None
+
+    @classmethod
+    def of(cls, path: Path, run: str) -> "Audit":
+        """As it was left; from the beginning where nothing is known."""
+        table = read_record(path)
+        try:
+            if isinstance(table, Table) and table.text("run") == run:
+                since = parse_stamp(table.text("since"))
+                return cls(
+                    path, run, parse_stamp(table.text("began")), since, table.whole("offset")
+                )
+        except (ShapeError, ValueError):
+            pass
+        return cls(path, run)
+
+    def slice(
+        self,
+        witness: Path,
+        episodes: Path,
+        now: Now,
+        within_s: float = SLICE_S,
+        clock: Callable[[], float] = monotonic_s,
+    ) -> bool:
+        """Go on for so long; returns whether a round ended. Raises OSError where our own files cannot be used."""
+        until_s = clock() + within_s
+        if self._work is None:
+            if self.offset == 0:
+                if 0.0 <= (now.wall - self.began).total_seconds() < EVERY_S:
+                    return False
+                self.began = now.wall
+            self._work = self._round(witness, episodes)
+        for _ in self._work:
+            if clock() >= until_s:
+                return False
+        self._work = None
+        self.since, self.offset = self.began, 0
+        self._save()
+        return True
+
+    def _save(self) -> None:
+        record = {
+            "run": self.run,
+            "began": stamp(self.began),
+            "since": stamp(self.since),
+            "offset": self.offset,
+        }
+        write_record(self.path, record, durable=False)
+
+    def _round(self, witness: Path, episodes: Path) -> Iterator[None]:
+        """One step after another; what is done is in `offset`."""
+        try:
+            with witness.open("rb") as file:
+                file.seek(self.offset)
+                for line in file:
+                    yield from self._episode(_parsed(line), episodes)
+                    self.offset += len(line)
+                    yield
+        except FileNotFoundError:
+            return
+
+    def _episode(self, line: Mapping[str, object], episodes: Path) -> Iterator[None]:
+        name, parts = line.get("episode"), line.get("parts")
+        if not isinstance(name, str) or not isinstance(parts, list) or "/" in name:
+            return
+        folder, meant = episodes / name, {part["name"]: part for part in parts if "name" in part}
+        try:
+            lying = {part.name: part.path for part in contents(folder)[0]}
+        except FileNotFoundError:
+            self._tell(name, "is gone from the disk since it was published")
+            return
+        except OSError as error:
+            self._tell(name, f"not readable: {error.strerror}")
+            return
+        lying = {_as_text(part): path for part, path in lying.items()}
+        for extra in sorted(lying.keys() - meant.keys()):
+            self._tell(f"{name}/{extra}", "was written after the episode was published")
+        for part, entry in meant.items():
+            if part not in lying:
+                self._tell(f"{name}/{part}", "is gone from the disk since it was published")
+            else:
+                yield from self._file(f"{name}/{part}", lying[part], entry)
+
+    def _file(self, name: str, path: Path, entry: Mapping[str, object]) -> Iterator[None]:
+        try:
+            found = path.lstat()
+            if found.st_size != entry.get("size"):
+                self._tell(name, f"changed after it was published ({entry.get('size')} bytes then)")
+            elif found.st_ctime >= self.since.timestamp() - MARGIN_S:
+                yield from self._bytes(name, path, entry)
+            else:
+                self.found.pop(name, None)
+        except OSError as error:
+            self._tell(name, f"not readable: {error.strerror}")
+
+    def _bytes(self, name: str, path: Path, entry: Mapping[str, object]) -> Iterator[None]:
+        digest = hashlib.sha256()
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+                yield
+        if digest.hexdigest() != entry.get("sha256"):
+            self._tell(name, "changed after it was published (as many bytes as then)")
+        else:
+            self.found.pop(name, None)
+
+    def _tell(self, name: str, what: str) -> None:
+        self.found[name] = f"episodes/{name}: {what}"
+
+
+def _parsed(line: bytes) -> Mapping[str, object]:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _as_text(name: str) -> str:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return safe_path(name)
+    return name
