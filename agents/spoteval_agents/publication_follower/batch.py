@@ -180,7 +180,7 @@ def _sent(
     """
     known = target.journal.put.get(key)
     if known is None and not target.journal.is_taken(key):
-        answer = evidence.put(target.store, key)
+        answer = target.put(key, evidence)
         known = held(answer, evidence.blob, earlier or (evidence.blob,))
         done.count(answer, evidence.blob)
     if known is None:

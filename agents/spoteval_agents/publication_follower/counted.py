@@ -1,7 +1,9 @@
 """A store that counts what it is asked."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from spoteval.store.contract import Put, Store, Stored
 
@@ -13,6 +15,12 @@ class Counted:
         self._store = store
         self.url = store.url
         self.requests = 0
+
+    @property
+    def large(self) -> "CountedLarge | None":
+        """Large files in parts, where the other store has that."""
+        large = getattr(self._store, "large", None)
+        return None if large is None else CountedLarge(large, self)
 
     def put(self, key: str, data: bytes) -> Put:
         """Create `key` with `data`."""
@@ -33,3 +41,32 @@ class Counted:
         """Every object whose key begins with `prefix`."""
         self.requests += 1
         return self._store.list(prefix)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedLarge:
+    """The parts of another store, counted with its other requests."""
+
+    inner: Any
+    by: Counted
+
+    def begin(self, key: str, sha256: str) -> str:
+        """Begin a file in parts."""
+        self.by.requests += 1
+        return str(self.inner.begin(key, sha256))
+
+    def part(self, key: str, upload: str, number: int, data: bytes) -> str:
+        """Send a part."""
+        self.by.requests += 1
+        return str(self.inner.part(key, upload, number, data))
+
+    def complete(self, key: str, upload: str, tags: Sequence[str]) -> Put:
+        """Make the object."""
+        self.by.requests += 1
+        answer: Put = self.inner.complete(key, upload, tags)
+        return answer
+
+    def abort(self, key: str, upload: str) -> None:
+        """Throw the parts away."""
+        self.by.requests += 1
+        self.inner.abort(key, upload)

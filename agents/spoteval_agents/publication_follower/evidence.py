@@ -15,7 +15,7 @@ from spoteval.store.contract import Put, Store
 from spoteval_agents.publication_follower.screen import Screen, Withheld, secret_of
 from spoteval_agents.publication_follower.work import Blob, Ident
 
-IN_MEMORY_BYTES = 64_000_000
+IN_MEMORY_BYTES = 8_000_000
 """A file up to this size is sent from the very bytes that were hashed."""
 
 

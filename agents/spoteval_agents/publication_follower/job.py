@@ -83,6 +83,8 @@ def make_job(
         paths=paths,
         read_part=world.read_part,
         screen=memory.screen(record, world.screen),
+        go_on=lambda: go_on(0),
+        parts_above=world.config.multipart_above_bytes,
     )
     survey = Survey()
     if kind is not Kind.LAST:

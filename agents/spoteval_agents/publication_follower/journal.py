@@ -35,6 +35,8 @@ class Journal:
         self.begun: dict[tuple[str, AttemptId], Begun] = {}
         self.uploads: dict[str, str] = {}
         """Keys of large files whose upload was begun and is not over, with its id."""
+        self.progress: dict[str, object] = {}
+        """Uploads that this process has on their way."""
         self.complaint: str | None = None
         self._intents: dict[str, list[Blob]] = {}
         self._taken: set[str] = set()

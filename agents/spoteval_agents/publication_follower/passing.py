@@ -14,6 +14,7 @@ from spoteval_agents.publication_follower.memory import Memory, Quiet
 from spoteval_agents.publication_follower.observe import glance, is_settled, look
 from spoteval_agents.publication_follower.sending import Target
 from spoteval_agents.publication_follower.slice import Slice, joined, left_episodes, work_off
+from spoteval_agents.publication_follower.uploading import abort_stale
 from spoteval_agents.publication_follower.work import (
     Held,
     Ident,
@@ -59,6 +60,7 @@ def make_pass(job: Job, memory: Memory, clock: Callable[[], Now]) -> Outcome:
     if memory.quiet is not None and memory.quiet.sight == sight and job.kind in _LOOKS:
         return replace(memory.quiet.outcome, took_s=clock().mono_s - began.mono_s)
     job = replace(job, target=replace(job.target, store=store))
+    abort_stale(store, job.target.journal)
     done, todo, last, beyond = Slice(), Plan(()), Slice(), 0
     for _ in range(ROUNDS):
         before = store.requests

@@ -99,7 +99,7 @@ def _send_again(target: Target, attempt: Attempt, line: Mapping[str, object], do
         with suppress(OSError, ValueError, Changed):
             evidence = take_part(target, part)
             if evidence.blob == Blob(entry.sha256, entry.size):
-                done.count(evidence.put(target.store, key), evidence.blob)
+                done.count(target.put(key, evidence), evidence.blob)
 
 
 def _key(target: Target, attempt: Attempt, part: Part) -> str:

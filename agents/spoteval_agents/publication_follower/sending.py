@@ -9,7 +9,12 @@ from spoteval.store.contract import Put, Store
 from spoteval_agents.publication_follower.evidence import Bytes, Changed, Evidence, blob_of
 from spoteval_agents.publication_follower.journal import Journal, held
 from spoteval_agents.publication_follower.screen import Screen
+from spoteval_agents.publication_follower.uploading import put_evidence
 from spoteval_agents.publication_follower.work import Blob, Ident
+
+
+def _always() -> bool:
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,13 @@ class Target:
     paths: RunPaths
     read_part: Callable[[Part], bytes]
     screen: Screen = field(default_factory=Screen)
+    go_on: Callable[[], bool] = _always
+    parts_above: int = 64_000_000
+    """Bytes; a larger file is sent in parts."""
+
+    def put(self, key: str, evidence: Evidence | Bytes) -> Put:
+        """Send it, a large file in parts. Raises StoreError, Changed, Withheld."""
+        return put_evidence(self.store, self.journal, key, evidence, self.parts_above, self.go_on)
 
 
 @dataclass(slots=True)
@@ -55,7 +67,7 @@ def send(
     `earlier` is what had been meant for the key before this time.
     """
     try:
-        answer = evidence.put(target.store, key)
+        answer = target.put(key, evidence)
     except Changed:
         target.journal.taken(key)
         raise
@@ -74,7 +86,7 @@ def claim(target: Target, key: str, evidence: Evidence | Bytes, done: Done) -> b
     An object that exists may be from a forgotten life of the journal, whatever was meant in this one.
     """
     try:
-        answer = evidence.put(target.store, key)
+        answer = target.put(key, evidence)
     except Changed:
         target.journal.taken(key)
         raise

@@ -91,7 +91,7 @@ class PublicationSettings:
 
     every_s: float = field(default=60.0, metadata=key(DURATION, "between passes"))
     multipart_above_bytes: int = field(
-        default=64 * 10**6, metadata=key(SIZE, "in parts from this size on", later=True)
+        default=64 * 10**6, metadata=key(SIZE, "larger files in parts")
     )
     bandwidth_limit_bytes_s: int = field(default=0, metadata=key(RATE, "`0` = none", later=True))
 
@@ -142,6 +142,7 @@ class GuestConfig:
     shutdown: ShutdownSettings
     store: StoreSettings
     publish_every_s: float
+    multipart_above_bytes: int
     servers: tuple[ServerSettings, ...]
     run: RunPlan | None
     idle: IdleSettings
@@ -166,6 +167,7 @@ def guest_of(file: HostFile, agent: str | None = None) -> GuestConfig:
     host = reader.must("host", lambda root: read(GuestHost, root.table("host")))
     provider_table = reader.must("provider", lambda root: root.table("provider"))
     provider = reader.must("provider", lambda _: _provider(provider_table))
+    publication = reader.table("publication", PublicationSettings)
     return GuestConfig(
         path=file.path,
         instance=host.instance,
@@ -175,7 +177,8 @@ def guest_of(file: HostFile, agent: str | None = None) -> GuestConfig:
         notice_window_s=provider.notice_window_s or NOTICES[provider.kind].window_s,
         shutdown=reader.table("shutdown", ShutdownSettings),
         store=reader.must("store", lambda root: read(StoreSettings, root.table("store"))),
-        publish_every_s=reader.table("publication", PublicationSettings).every_s,
+        publish_every_s=publication.every_s,
+        multipart_above_bytes=publication.multipart_above_bytes,
         servers=reader.part("server", servers, tuple),
         run=reader.part("run", _run, lambda: None),
         idle=reader.table("idle", IdleSettings),

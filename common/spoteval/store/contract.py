@@ -40,6 +40,12 @@ class StoreRefused(StoreError):
     """The store said no (rights, bad key): trying again changes nothing."""
 
 
+class Exists(StoreError):
+    """The condition of a create-only call did not hold; `is_repeated`: perhaps by an earlier try of the same call."""
+
+    is_repeated = False
+
+
 class NotThere(StoreError):
     """There is no such object."""
 

@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from spoteval.clock import Now, read_now
-from spoteval.store.contract import NotThere, Put, Stored, StoreError, StoreRefused, key_error
+from spoteval.store.contract import (
+    Exists,
+    NotThere,
+    Put,
+    Stored,
+    StoreError,
+    StoreRefused,
+    key_error,
+)
 from spoteval.store.deadline import Deadline, Overrun, bounded
 from spoteval.store.http_wire import Answer
 from spoteval.store.place import S3Place
@@ -20,6 +28,7 @@ from spoteval.store.s3_answer import error_of
 from spoteval.store.s3_body import Body, body_of, body_of_file, refuse_damaged
 from spoteval.store.s3_client import Client, Kept
 from spoteval.store.s3_errors import TROUBLES, NotS3, Trouble, Way, clock_text, trouble_of
+from spoteval.store.s3_large import S3Large
 from spoteval.store.s3_patience import Patience, pause_s
 from spoteval.store.url import bucket_and_prefix
 
@@ -161,7 +170,7 @@ class S3Store:
             return self._tried(what, attempt, self._deadline(size))
         except _NoCondition:
             return self._without_condition(what, attempt, self._deadline(size))
-        except _Exists as exists:
+        except Exists as exists:
             return Put.REPEATED if exists.is_repeated else Put.EXISTS
 
     def _without_condition(
@@ -200,6 +209,38 @@ class S3Store:
         if answer.status >= 300:
             raise error_of(answer, method)
         return answer
+
+    @property
+    def large(self) -> S3Large:
+        """Large files in parts."""
+        return S3Large(self._part_of, lambda: self._kept.conditional)
+
+    def _part_of(
+        self,
+        what: str,
+        method: str,
+        key: str,
+        query: str,
+        headers: Mapping[str, str],
+        data: bytes,
+        check: Callable[[Answer], None],
+    ) -> Answer:
+        """One call of a file in parts. Where the service knows no condition it is asked without."""
+        name, sha256 = self._name(key), hashlib.sha256(data).hexdigest()
+
+        def attempt(deadline: Deadline) -> Answer:
+            sent = {**headers, "Content-Length": str(len(data))}
+            if not self._kept.conditional:
+                sent.pop("If-None-Match", None)
+            answer = self._asked(deadline, method, name, sent, sha256, (data,), query)
+            check(answer)
+            return answer
+
+        try:
+            return self._tried(f"{self.url}/{key}: {what}", attempt, self._deadline(len(data)))
+        except _NoCondition:
+            self._kept.conditional = False
+            return self._tried(f"{self.url}/{key}: {what}", attempt, self._deadline(len(data)))
 
     def _deadline(self, size: int = 0, within_s: float = CALL_S) -> Deadline:
         clock = self._patience.clock
@@ -240,12 +281,6 @@ class S3Store:
             self._patience.sleep(pause)
 
 
-class _Exists(StoreError):
-    """The condition did not hold; `is_repeated`: perhaps by an earlier try of the same call."""
-
-    is_repeated = False
-
-
 class _NoCondition(StoreError):
     """The service knows no conditions."""
 
@@ -253,7 +288,7 @@ class _NoCondition(StoreError):
 _KINDS: Mapping[Way, type[StoreError]] = {
     Way.REFUSED: StoreRefused,
     Way.ABSENT: NotThere,
-    Way.EXISTS: _Exists,
+    Way.EXISTS: Exists,
     Way.NO_CONDITION: _NoCondition,
 }
 
@@ -261,6 +296,6 @@ _KINDS: Mapping[Way, type[StoreError]] = {
 def _failed(what: str, trouble: Trouble, tries: int, is_open: bool) -> StoreError:
     tried = f" ({tries} tries)" if tries > 1 else ""
     error = _KINDS.get(trouble.way, StoreError)(f"{what}: {trouble.text}{tried}")
-    if isinstance(error, _Exists):
+    if isinstance(error, Exists):
         error.is_repeated = is_open
     return error

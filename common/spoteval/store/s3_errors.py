@@ -155,7 +155,7 @@ def _verdict(status: int, code: str, message: str) -> tuple[Way, str]:
         return Way.EXISTS, ""
     if code == "NotImplemented" or (status == 400 and "none-match" in message.lower()):
         return Way.NO_CONDITION, "the service does not know this kind of request"
-    if code == "NoSuchKey":
+    if code in ("NoSuchKey", "NoSuchUpload"):
         return Way.ABSENT, "no such object"
     if (text := LATER_CODES.get(code)) is not None:
         return Way.LATER, text
