@@ -17,6 +17,12 @@ class Counted:
         self.requests = 0
 
     @property
+    def complaints(self) -> tuple[str, ...]:
+        """What the other store would have a person know, though all works."""
+        said = getattr(self._store, "complaint", None)
+        return () if said is None else (str(said),)
+
+    @property
     def large(self) -> "CountedLarge | None":
         """Large files in parts, where the other store has that."""
         large = getattr(self._store, "large", None)

@@ -84,7 +84,7 @@ def make_pass(job: Job, memory: Memory, clock: Callable[[], Now]) -> Outcome:
             work.name not in last.finished and work.name not in memory.held for work in todo.works
         ),
         errors=tuple(done.failed.values()),
-        complaints=todo.complaints,
+        complaints=(*todo.complaints, *store.complaints),
         withheld=memory.held,
         away=last.away,
         cut=done.cut,
