@@ -197,7 +197,7 @@ def test_a_provider_that_wants_fewer_requests_is_left_alone(
 
 def test_a_token_is_fetched_again_before_it_runs_out() -> None:
     """And at once after it was refused; one that is good for a minute more outlives a fetch that fails."""
-    clock, answers = Clock(), list[Reading[Token]]()
+    clock, answers = Clock(), list[Reading[Token[str]]]()
     bearer = Bearer(lambda _: answers.pop(0), clock)
     answers += [Token("one", 3600), Token("two", 3600), Token("three", 3600), Unreadable("away")]
     assert bearer.value(5) == "one"

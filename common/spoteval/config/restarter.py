@@ -28,6 +28,8 @@ from spoteval.shape import ShapeError, Table
 
 LOCAL, STORE = "local", "store"
 SHARED = ("host", "store", "instance")
+_ALSO_OWN = ("id", "identity", "region")
+"""Keys that all instances have, and that some kinds describe in their own way."""
 OWN: Mapping[str, tuple[str, ...]] = {"restarter": ("poll", "grant")}
 """What an agent is strict about, besides the tables that all share."""
 
@@ -193,7 +195,7 @@ def _instance(name: str, table: Table) -> InstanceSettings:
     price = own_values.get("price")
     if isinstance(price, Money):
         values["price"] = price
-    values |= {name: own_values[name] for name in ("identity",) if name in own_values}
+    values |= {name: own_values[name] for name in _ALSO_OWN if name in own_values}
     return _made(name, table, values)
 
 

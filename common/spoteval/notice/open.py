@@ -3,8 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from spoteval.notice.aws import AwsNoticeSettings, aws_notice
+from spoteval.notice.azure import AzureNoticeSettings, azure_notice
 from spoteval.notice.command import CommandNoticeSettings, command_notice
 from spoteval.notice.contract import NoticeSource
+from spoteval.notice.gcp import GcpNoticeSettings, gcp_notice
 from spoteval.notice.local import LocalNoticeSettings, local_notice
 from spoteval.shape import Table
 
@@ -19,6 +22,9 @@ class NoticeKind:
 
 
 NOTICES: Mapping[str, NoticeKind] = {
+    "aws": NoticeKind(120.0, AwsNoticeSettings, aws_notice),
+    "gcp": NoticeKind(30.0, GcpNoticeSettings, gcp_notice),
+    "azure": NoticeKind(30.0, AzureNoticeSettings, azure_notice),
     "local": NoticeKind(8.0, LocalNoticeSettings, local_notice),
     "command": NoticeKind(30.0, CommandNoticeSettings, command_notice),
 }

@@ -3,8 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from spoteval.provider.aws.settings import AwsSettings
+from spoteval.provider.azure.settings import AzureSettings
 from spoteval.provider.command import CommandSettings, command_provider
 from spoteval.provider.contract import Finding, Provider
+from spoteval.provider.gcp.settings import GcpSettings
 from spoteval.provider.local import LocalSettings, local_provider
 from spoteval.provider.shared import Shared
 from spoteval.shape import Table
@@ -16,6 +19,42 @@ Checked = Callable[[Table, Shared], Iterable[Finding]]
 def _nothing(table: Table, shared: Shared) -> Iterable[Finding]:  # noqa: ARG001 - one signature
     """Files and programs of this host: no rights are asked for anywhere."""
     return ()
+
+
+def _aws(table: Table, shared: Shared) -> Provider:
+    from spoteval.provider.aws.provider import aws_provider
+
+    return aws_provider(table, shared)
+
+
+def _check_aws(table: Table, shared: Shared) -> Iterable[Finding]:
+    from spoteval.provider.aws.check import aws_findings
+
+    return aws_findings(table, shared)
+
+
+def _gcp(table: Table, shared: Shared) -> Provider:
+    from spoteval.provider.gcp.provider import gcp_provider
+
+    return gcp_provider(table, shared)
+
+
+def _check_gcp(table: Table, shared: Shared) -> Iterable[Finding]:
+    from spoteval.provider.gcp.check import gcp_findings
+
+    return gcp_findings(table, shared)
+
+
+def _azure(table: Table, shared: Shared) -> Provider:
+    from spoteval.provider.azure.provider import azure_provider
+
+    return azure_provider(table, shared)
+
+
+def _check_azure(table: Table, shared: Shared) -> Iterable[Finding]:
+    from spoteval.provider.azure.check import azure_findings
+
+    return azure_findings(table, shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +71,9 @@ class ProviderKind:
 
 
 PROVIDERS: Mapping[str, ProviderKind] = {
+    "aws": ProviderKind(AwsSettings, _aws, _check_aws),
+    "gcp": ProviderKind(GcpSettings, _gcp, _check_gcp),
+    "azure": ProviderKind(AzureSettings, _azure, _check_azure),
     "local": ProviderKind(LocalSettings, lambda table, _: local_provider(table)),
     "command": ProviderKind(CommandSettings, lambda table, _: command_provider(table)),
 }

@@ -1,0 +1,1 @@
+"""Provider `aws`: EC2 instances, spot requests that are persistent and stop among them."""

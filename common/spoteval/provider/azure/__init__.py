@@ -1,0 +1,1 @@
+"""Provider `azure`: virtual machines, Spot VMs that are deallocated when they are evicted among them."""
