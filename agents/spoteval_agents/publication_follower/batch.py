@@ -62,7 +62,8 @@ def publish_batch(
         for item in batch.values():
             extras = [_told(target, extra) for extra in item.attempt.extras]
             item.line = witness_line(target.screen.told(item.attempt), item.entries, extras)
-        append_lines(target.paths.finished, [item.line for item in batch.values()])
+        lines = [item.line for item in batch.values()]
+        append_lines(target.paths.finished, lines, alone=True)
     batch = _stage(batch, answers, lanes, lambda item: _manifest(target, item), _always)
     for number, item in batch.items():
         answers[number] = item.done

@@ -252,4 +252,4 @@ def _of(data: bytes, stream: Stream) -> tuple[bytes, Blob]:
 
 
 def _ident(found: os.stat_result) -> Ident:
-    return Ident(found.st_ino, found.st_size, found.st_mtime_ns)
+    return Ident(found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)

@@ -186,7 +186,7 @@ class Journal:
     def _write(self, lines: list[dict[str, object]], *, durable: bool = True) -> None:
         with self._lock:
             if lines and durable:
-                append_lines(self._path, list(lines))
+                append_lines(self._path, list(lines), alone=True)
             for line in lines:
                 self._learn(line)
             if lines and not durable:

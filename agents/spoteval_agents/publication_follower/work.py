@@ -52,11 +52,15 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Ident:
-    """A file as stat shows it: two equal ones mean that nothing was written in between."""
+    """A file as stat shows it: two equal ones mean that nothing was written in between.
+
+    Who writes may set the time of its bytes back, but not that of its inode (`ctime_ns`).
+    """
 
     inode: int
     size: int
     mtime_ns: int
+    ctime_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,21 +21,30 @@ class Lines:
     torn: tuple[int, ...] = ()
 
 
-def append_line(path: Path, record: Mapping[str, object], durable: bool = True) -> None:
+def append_line(
+    path: Path, record: Mapping[str, object], durable: bool = True, *, alone: bool = False
+) -> None:
     """Append one JSON line; with `durable`, it survives a power cut once this returns.
 
     A last byte that is no newline (a line torn by a crash) gets one first, so that it costs one line and not two.
+    `alone`: nobody else appends to this file, hence what did not become durable is cut off again.
     """
-    append_lines(path, [record], durable)
+    append_lines(path, [record], durable, alone=alone)
 
 
-def append_lines(path: Path, records: "list[Mapping[str, object]]", durable: bool = True) -> None:
+def append_lines(
+    path: Path,
+    records: "list[Mapping[str, object]]",
+    durable: bool = True,
+    *,
+    alone: bool = False,
+) -> None:
     """Append several JSON lines in one write. Raises OSError where the disk does not take all of it."""
     with about(path):
-        _append(path, b"".join(json_line(record) for record in records), durable)
+        _append(path, b"".join(json_line(record) for record in records), durable, alone)
 
 
-def _append(path: Path, data: bytes, durable: bool) -> None:
+def _append(path: Path, data: bytes, durable: bool, alone: bool) -> None:
     is_new = not path.exists()
     make_folder(path.parent)
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -45,11 +55,22 @@ def _append(path: Path, data: bytes, durable: bool) -> None:
         _write_whole(descriptor, (b"\n" if _is_torn(descriptor) else b"") + data)
         step("appended", path)
         if durable:
-            os.fsync(descriptor)
+            _sync(descriptor, len(data) if alone else 0)
     finally:
         os.close(descriptor)
     if durable and is_new:
         sync_directory(path.parent)
+
+
+def _sync(descriptor: int, taken_back: int) -> None:
+    """A full disk may show only here: the last `taken_back` bytes are then cut off, or the next look would take them
+    for durable."""
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(descriptor, os.fstat(descriptor).st_size - taken_back)
+        raise
 
 
 def read_lines(path: Path) -> Lines:

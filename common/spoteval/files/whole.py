@@ -122,7 +122,8 @@ def _written_beside(
     path: Path, pieces: Iterable[bytes], mode: int, *, durable: bool = True
 ) -> Path:
     make_folder(path.parent)
-    temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
+    # Of a name that is itself as long as names may be, the beginning does.
+    temporary = path.with_name(f".{path.name[:50]}.{os.urandom(4).hex()}.tmp")
     step("write", path)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:

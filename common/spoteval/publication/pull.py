@@ -4,6 +4,7 @@ Many files at a time. What is cut, by ^C, kill -9 or a full disk, is gone on wit
 there with the digest of its manifest is not fetched again.
 """
 
+import errno
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -39,6 +40,7 @@ from spoteval.store.contract import Store
 __all__ = ["RECORD", "Progress", "PullRefused", "PullReport", "pull"]
 LANES = 16
 """Gets at the same time: a service far away answers after tens of milliseconds."""
+_BAD_NAME = (errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +154,7 @@ def _taken(place: Target, unit: Unit) -> _Pulled:
     for item in unit.read():
         match item:
             case TreeFile():
-                place.write(item)
-                found.files.append(_file_record(item))
-                found.held += item.is_held
+                _take(place, item, found)
             case TreeFolder() | TreeLink():
                 place.note(item)
             case WithheldPart():
@@ -164,6 +164,19 @@ def _taken(place: Target, unit: Unit) -> _Pulled:
             case Difference():
                 found.differences.append(item)
     return found
+
+
+def _take(place: Target, item: TreeFile, found: _Pulled) -> None:
+    """One file. A name that this file system does not know is a difference, and ends nothing."""
+    try:
+        place.write(item)
+    except OSError as error:
+        if error.errno not in _BAD_NAME:
+            raise
+        found.differences.append(Difference(item.path, f"not written: {error.strerror}"))
+    else:
+        found.files.append(_file_record(item))
+        found.held += item.is_held
 
 
 def _strange(place: Target, pulled: _Pulled) -> list[Difference]:
