@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -25,6 +25,8 @@ SLACK_NS = 20_000_000
 """The stamps of files come from a clock with ticks of 4 ms."""
 WHERE = Path("/dev/shm")
 SHOWN = 20
+PART = 1000
+"""So many states a process reads before it ends: its mounts end with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +91,18 @@ def opened(folder: Path) -> Recording:
     return Recording(folder, log, seen, tuple(_objects(paths.store)), paths.store_url)
 
 
-def replayed(folder: Path, most: int, seed: int, workers: int) -> Found:
-    """About `most` states, on so many processes. Raises what a worker could not get over."""
-    size = -(-most // workers)
+def replayed(
+    folder: Path, most: int, seed: int, workers: int, told: Callable[[Found], None] = lambda _: None
+) -> Found:
+    """About `most` states, on so many processes; `told` hears after each part. Raises what a worker could not get
+    over."""
     whole = Found()
-    context = multiprocessing.get_context("fork")
-    with context.Pool(workers) as pool:
-        jobs = [(folder, most, seed, at * size, size) for at in range(workers)]
+    firsts = range(0, most, PART)
+    jobs = [(folder, most, seed, first, PART) for first in firsts]
+    with multiprocessing.get_context("fork").Pool(workers, maxtasksperchild=1) as pool:
         for found in pool.imap_unordered(_part, jobs):
             whole.join(found)
+            told(whole)
     return whole
 
 

@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             recorded_s = _recorded(folder, options.recording_seed, mutant=options.mutant)
             began_s = time.monotonic()
-            found = replayed(folder, options.states, options.seed, options.workers)
+            found = replayed(folder, options.states, options.seed, options.workers, _progress)
             done = _result(options, folder, found, recorded_s, time.monotonic() - began_s)
         except (NotRecorded, BadLog) as error:
             sys.stderr.write(f"tests/replay/run: {error}\n")
@@ -66,6 +66,10 @@ def _result(
         "recorded_s": round(recorded_s, 1),
         "took_s": round(took_s, 1),
     }
+
+
+def _progress(found: Found) -> None:
+    print(f"  {found.states} states, {found.bad} bad", file=sys.stderr, flush=True)
 
 
 def _say(done: dict[str, Any]) -> None:
