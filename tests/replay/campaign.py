@@ -25,7 +25,7 @@ SLACK_NS = 20_000_000
 """The stamps of files come from a clock with ticks of 4 ms."""
 WHERE = Path("/dev/shm")
 SHOWN = 20
-PART = 1000
+PART = 250
 """So many states a process reads before it ends: its mounts end with it."""
 
 
