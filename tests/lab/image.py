@@ -47,14 +47,32 @@ class Typed(socketserver.StreamRequestHandler):
 socketserver.ThreadingTCPServer.allow_reuse_address = True
 socketserver.ThreadingTCPServer(("0.0.0.0", {SHELL_PORT}), Typed).serve_forever()
 """
+_STORE_UNIT = """\
+[Unit]
+Description=the lab's store is at the port that the kernel's command line says
+DefaultDependencies=no
+After=systemd-remount-fs.service
+Before=sysinit.target
+[Service]
+Type=oneshot
+ExecStart=/bin/sh /opt/lab/store
+[Install]
+WantedBy=sysinit.target
+"""
+_STORE = f"""\
+port=$(sed -n 's/.*lab.store=\\([0-9]*\\).*/\\1/p' /proc/cmdline)
+[ -z "$port" ] || sed -i "s/{HOST_ADDRESS}:[0-9]*/{HOST_ADDRESS}:$port/" /etc/spoteval/config.toml
+"""
 _JOURNAL = "[Journal]\nForwardToConsole=yes\nMaxLevelConsole=info\nRateLimitIntervalSec=0\n"
 FILES = {
     "etc/systemd/network/10-lab.network": _NETWORK,
     "etc/systemd/system/lab-shell.service": _SHELL_UNIT,
     "etc/systemd/journald.conf.d/lab.conf": _JOURNAL,
+    "etc/systemd/system/lab-store.service": _STORE_UNIT,
     "opt/lab/shell": _SHELL,
+    "opt/lab/store": _STORE,
 }
-ENABLED = ("systemd-networkd", "systemd-networkd-wait-online", "lab-shell")
+ENABLED = ("systemd-networkd", "systemd-networkd-wait-online", "lab-shell", "lab-store")
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,21 +29,31 @@ _COMMAND_LINE = "root=/dev/vda rw console=ttyS0 quiet panic=-1 systemd.show_stat
 
 
 class Qemu:
-    """A machine of the lab with a kernel of its own. Its disks are kept from boot to boot, less what a KILL loses."""
+    """A machine of the lab with a kernel of its own. Its disks are kept from boot to boot, less what a KILL loses.
+
+    `words` go to the kernel's command line; `lab.store=PORT` says where on this host's loopback its store answers.
+    """
 
     def __init__(
-        self, name: str, place: Path, image: Image, disk: Path | None, seed: int = 0
+        self,
+        name: str,
+        place: Path,
+        image: Image,
+        disk: Path | None,
+        seed: int = 0,
+        words: str = "",
     ) -> None:
         place.mkdir(parents=True, exist_ok=True)
         self.name, self.place, self._image = name, place, image
         self.disk, self.log, self.lives = disk, writelog.Log(place / "writes-0"), 0
-        self._port, self._seed = free_port(), seed
+        self.spoilt = 0
+        self._port, self._seed, self._words = free_port(), seed, words
         self._child: subprocess.Popen[bytes] | None = None
         self._pressed = False
         self._lock = threading.RLock()
         self._root = place / "root.qcow2"
-        words = ["qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b", str(image.root)]
-        call([*words, str(self._root)])
+        create = ["qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b", str(image.root)]
+        call([*create, str(self._root)])
 
     # -- what the market does
 
@@ -189,7 +199,8 @@ class Qemu:
 
     def _lose(self) -> None:
         if self.disk is not None:
-            self._moment(self.log.look()).write(self.disk, self._seed + self.lives)
+            moment = self._moment(self.log.look())
+            self.spoilt = moment.write(self.disk, self._seed + self.lives)
 
     @property
     def _reset(self) -> bool:
@@ -217,7 +228,7 @@ class Qemu:
         argv = ["qemu-system-x86_64", "-name", self.name, "-nodefaults", "-display", "none"]
         argv += ["-no-reboot", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(CPUS)]
         argv += ["-m", str(MEMORY_MB), "-kernel", str(self._image.kernel)]
-        argv += ["-initrd", str(self._image.initrd), "-append", _COMMAND_LINE]
+        argv += ["-initrd", str(self._image.initrd), "-append", f"{_COMMAND_LINE} {self._words}"]
         argv += ["-drive", f"if=none,id=root,format=qcow2,cache=unsafe,file={self._root}"]
         argv += ["-device", "virtio-blk-pci,drive=root"]
         argv += _durable(self.disk, self.log.path) if self.disk is not None else []

@@ -13,13 +13,14 @@ from pathlib import Path
 
 from lab import disk as disks
 from lab import tools
+from lab.image import Image
 from lab.orphans import sweep
 from lab.shell import ENDING, Broken, Skipped
 from parts import Found, Parts, cancelled, parts
 from power.carry import Fate, carried, judged_at_the_cut, judged_at_the_end, verified
 from power.guest import RUN, Plan
 from power.plan import Cut, Story, short_story, stories
-from power.prepared import Prepared, copy, layers, prepared, qemu_image
+from power.prepared import Prepared, at_store, layers, prepared, qemu_image
 from power.reading import Disk
 from power.story import Taken, Teller, machine_of
 from power.worlds import World, Worlds
@@ -46,6 +47,7 @@ class Stage:
     place: Path
     worlds: Worlds
     found: Prepared
+    image: Image
     kept: Parts
     pool: Executor
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -72,9 +74,9 @@ class Play:
         """Play it, then judge its kills at its end. Raises Broken where it never comes to that."""
         stage, place = self._stage, self._place
         world = stage.found.world.copy(self._story.name)
-        image = qemu_image(stage.found, world, place)
-        disk = copy(stage.found.disk, place / "disk")
-        machine = machine_of(self._story, place / "machine", image, disk)
+        place.mkdir(parents=True, exist_ok=True)
+        disk = disks.copy(stage.found.disk, place / "disk")
+        machine = machine_of(self._story, place / "machine", stage.image, disk, at_store(world))
         try:
             Teller(self._story, machine, world, self._taken).play()
         finally:
@@ -94,8 +96,10 @@ class Play:
         self._forks.append(self._stage.pool.submit(act, taken))
 
     def _image(self, taken: Taken) -> tuple[Path, Found]:
-        image = self._place / f"cut-{taken.cut.name}.disk"
-        spoilt = taken.moment.write(image, self._story.seed * 1000 + taken.cut.number)
+        image = taken.killed or self._place / f"cut-{taken.cut.name}.disk"
+        seed, spoilt = self._story.seed * 1000 + taken.cut.number, None
+        if taken.killed is None:
+            spoilt = taken.moment.write(image, seed)
         writes = len(taken.moment.entries)
         return image, {
             "at_s": taken.at_s,
@@ -187,8 +191,9 @@ def _play(
     worlds, below = Worlds(), layers(root)
     plan = SHORT_PLAN if due[0].name == "short" else Plan()
     found = prepared(below, worlds, plan, root / "begin")
+    booted = qemu_image(found, root / "image")
     with cancelled(ThreadPoolExecutor(at_once + 1)) as pool, ThreadPoolExecutor(at_once) as tellers:
-        stage = Stage(root, worlds, found, kept, pool)
+        stage = Stage(root, worlds, found, booted, kept, pool)
         plays = [tellers.submit(Play(stage, story, left).whole) for story in due]
         for play, story in zip(plays, due, strict=True):
             try:

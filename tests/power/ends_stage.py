@@ -11,7 +11,7 @@ from lab.nspawn import Nspawn, until
 from lab.qemu import Qemu
 from lab.shell import Broken
 from power.guest import Link, Plan, configure
-from power.prepared import Prepared, copy, machine, prepared, qemu_image
+from power.prepared import Prepared, at_store, machine, prepared, qemu_image
 from power.worlds import World, Worlds
 from s3_server import free_port
 
@@ -54,9 +54,10 @@ class Stage:
 
     def qemu(self, found: Prepared, plan: Plan, *, disk: bool = True) -> Qemu:
         """It in QEMU, off."""
-        image = qemu_image(found, found.world, self.place / "image", plan)
-        own = copy(found.disk, self.place / "disk") if disk else None
-        return Qemu(self.place.name, self.place / "machine", image, own)
+        image = qemu_image(found, self.place / "image", plan)
+        own = disks.copy(found.disk, self.place / "disk") if disk else None
+        words = at_store(found.world)
+        return Qemu(self.place.name, self.place / "machine", image, own, words=words)
 
     def nspawn(self, found: Prepared, plan: Plan) -> tuple[Nspawn, disks.Disk]:
         """It by nspawn, off, and its disk."""

@@ -9,7 +9,6 @@ from lab.image import HOST_ADDRESS, Image, image
 from lab.nspawn import Nspawn
 from lab.overlay import mounted
 from lab.root import clean, with_dependencies, with_product
-from lab.shell import call
 from power.guest import RUN, UNITS, Link, Plan, bring, configure
 from power.worlds import World, Worlds
 from s3_server import free_port
@@ -71,12 +70,17 @@ def machine(name: str, place: Path, below: tuple[Path, ...], disk: disks.Disk) -
     return host
 
 
-def qemu_image(found: Prepared, world: World, place: Path, plan: Plan | None = None) -> Image:
-    """The same machine for QEMU, whose store is this world: this host's loopback, as its own network has it."""
-    link = Link(f"http://{HOST_ADDRESS}:{world.serve()}", SERVER_PORT, found.uuid)
+def qemu_image(found: Prepared, place: Path, plan: Plan | None = None) -> Image:
+    """The same machine for QEMU, whose store is at this host's loopback, as its own network has it."""
+    link = Link(f"http://{HOST_ADDRESS}:1", SERVER_PORT, found.uuid)
     with mounted(found.layers, place / "own") as root:
         configure(root, plan or found.plan, link)
     return image((*found.layers, place / "own" / "upper"), place)
+
+
+def at_store(world: World) -> str:
+    """What the kernel's command line says of the store."""
+    return f"lab.store={world.serve()}"
 
 
 def _set_up(host: Nspawn) -> None:
@@ -84,13 +88,9 @@ def _set_up(host: Nspawn) -> None:
     host.up()
     host.must("useradd --create-home eval && install -d -o eval /mnt/durable/evals")
     host.must("spoteval setup guest --adopt --write-fstab")
-    host.must(f"spoteval run new {RUN} && spoteval run start {RUN}")
+    host.must(f"spoteval run new {RUN}")
+    host.type(f"spoteval run start {RUN}")  # says that no restarter knows of it yet: no agent runs here
+    host.must(f"grep -x {RUN} /mnt/durable/spoteval/active")
     host.must(f"systemctl enable policy.service {' '.join(UNITS)}")
     host.must("sync -f /mnt/durable; rm -rf /var/log/journal/*")
     host.kill()
-
-
-def copy(image_file: Path, to: Path) -> Path:
-    """A disk of its own."""
-    call(["cp", "--sparse=always", str(image_file), str(to)])
-    return to

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lab import disk as disks
 from lab.image import Image
 from lab.nspawn import until
 from lab.qemu import Qemu
@@ -26,10 +27,14 @@ _BEGINS: dict[Phase, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a cut took: the disk's moment, the store's copy, and the last word of the agents before it."""
+    """What a cut took: the disk's moment, the store's copy, and the last word of the agents before it.
+
+    `killed` is a copy of the disk that the machine itself goes on with.
+    """
 
     cut: Cut
     moment: Moment
+    killed: Path | None
     world: World
     at_s: float
     said: str
@@ -62,8 +67,8 @@ class Teller:
 
     def _live(self, life: Life) -> None:
         console = self._machine.console_file
-        self._machine.boot()
         told = Told(console.stat().st_size if console.exists() else 0, time.monotonic())
+        self._machine.boot()
         for cut in life.cuts:
             self._cut(cut, told)
         if not life.is_killed:
@@ -81,11 +86,13 @@ class Teller:
         moment = self._machine.freeze()
         copy = self._world.copy(f"{self._story.name}-{cut.number}")
         said, at_s = self._last_word(told), time.monotonic() - told.began_s
-        if cut.by == "kill":
-            self._machine.kill()
-        else:
-            self._machine.thaw()
-        self._take(Taken(cut, moment, copy, round(at_s, 2), said, late))
+        killed = self._kill(cut) if cut.by == "kill" else None
+        self._machine.thaw()
+        self._take(Taken(cut, moment, killed, copy, round(at_s, 2), said, late))
+
+    def _kill(self, cut: Cut) -> Path:
+        self._machine.kill()
+        return disks.copy(self._machine.durable, self._machine.place / f"killed-{cut.number}")
 
     def _begins(self, phase: Phase, told: Told) -> float:
         """When a phase of this life began, by this host's clock; waits for it."""
@@ -148,6 +155,6 @@ class Teller:
         return found[-1].decode(errors="replace")[:160] if found else "none yet"
 
 
-def machine_of(story: Story, place: Path, image: Image, disk: Path) -> Qemu:
+def machine_of(story: Story, place: Path, image: Image, disk: Path, words: str) -> Qemu:
     """Its machine, off."""
-    return Qemu(story.name, place, image, disk, seed=1000 * (story.seed + 1))
+    return Qemu(story.name, place, image, disk, seed=1000 * (story.seed + 1), words=words)
