@@ -63,11 +63,11 @@ _STORE = f"""\
 port=$(sed -n 's/.*lab.store=\\([0-9]*\\).*/\\1/p' /proc/cmdline)
 [ -z "$port" ] || sed -i "s/{HOST_ADDRESS}:[0-9]*/{HOST_ADDRESS}:$port/" /etc/spoteval/config.toml
 """
-_JOURNAL = "[Journal]\nForwardToConsole=yes\nMaxLevelConsole=info\nRateLimitIntervalSec=0\n"
+JOURNAL = "[Journal]\nForwardToConsole=yes\nMaxLevelConsole=info\nRateLimitIntervalSec=0\n"
 FILES = {
     "etc/systemd/network/10-lab.network": _NETWORK,
     "etc/systemd/system/lab-shell.service": _SHELL_UNIT,
-    "etc/systemd/journald.conf.d/lab.conf": _JOURNAL,
+    "etc/systemd/journald.conf.d/lab.conf": JOURNAL,
     "etc/systemd/system/lab-store.service": _STORE_UNIT,
     "opt/lab/shell": _SHELL,
     "opt/lab/store": _STORE,

@@ -9,7 +9,7 @@ from pathlib import Path
 from lab.overlay import unmount
 from lab.shell import tried
 
-NSPAWN, QEMU = "systemd-nspawn", "qemu-system-x86_64"
+NSPAWN, QEMU = "systemd-nspawn", ("qemu-system-x86_64", "qemu-storage-daemon")
 MARK = "LAB_PARENT"
 """In the environment of every machine of the lab: who started it, and when that one began."""
 
@@ -37,7 +37,7 @@ def _orphans() -> Iterator[tuple[int, list[str]]]:
         except (OSError, UnicodeDecodeError):
             continue
         said = next((word for word in environment if word.startswith(f"{MARK}=")), None)
-        if said is not None and words[0] in (NSPAWN, QEMU) and not lives(said):
+        if said is not None and words[0] in (NSPAWN, *QEMU) and not lives(said):
             yield int(folder.name), words
 
 
@@ -61,7 +61,7 @@ def _end(nspawn: int, words: list[str]) -> None:
     for pid in (*pids, nspawn):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    if words[0] == QEMU:
+    if words[0] in QEMU:
         return
     root = Path(words[words.index("-D") + 1])
     unmount(root)

@@ -34,6 +34,8 @@ class Qemu:
     `words` go to the kernel's command line; `lab.store=PORT` says where on this host's loopback its store answers.
     """
 
+    kind = "qemu"
+
     def __init__(
         self,
         name: str,

@@ -15,14 +15,16 @@ from lab import disk as disks
 from lab import tools
 from lab.image import Image
 from lab.orphans import sweep
+from lab.qemu import Qemu
 from lab.shell import ENDING, Broken, Skipped
 from parts import Found, Parts, cancelled, parts
 from power.carry import Fate, carried, judged_at_the_cut, judged_at_the_end, verified
 from power.guest import RUN, Plan
 from power.plan import Cut, Story, short_story, stories
+from power.plugged import Plugged
 from power.prepared import Prepared, at_store, layers, prepared, qemu_image
 from power.reading import Disk
-from power.story import Taken, Teller, machine_of
+from power.story import Taken, Teller
 from power.worlds import World, Worlds
 from show.lines import say
 
@@ -47,7 +49,7 @@ class Stage:
     place: Path
     worlds: Worlds
     found: Prepared
-    image: Image
+    image: Image | None
     kept: Parts
     pool: Executor
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -76,7 +78,7 @@ class Play:
         world = stage.found.world.copy(self._story.name)
         place.mkdir(parents=True, exist_ok=True)
         disk = disks.copy(stage.found.disk, place / "disk")
-        machine = machine_of(self._story, place / "machine", stage.image, disk, at_store(world))
+        machine = self._machine(world, disk)
         try:
             Teller(self._story, machine, world, self._taken).play()
         finally:
@@ -85,7 +87,14 @@ class Play:
         for fork in self._forks:
             fork.result()
         world.drop()
-        shutil.rmtree(place, ignore_errors=True)
+        if all(_is_good(stage.kept.found.get(cut.name)) for cut in self._story.cuts):
+            shutil.rmtree(place, ignore_errors=True)
+
+    def _machine(self, world: World, disk: Path) -> Qemu | Plugged:
+        stage, place, seed = self._stage, self._place / "machine", 1000 * (self._story.seed + 1)
+        if stage.image is None:
+            return Plugged(self._story.name, place, stage.found, world, disk, seed)
+        return Qemu(self._story.name, place, stage.image, disk, seed, words=at_store(world))
 
     def _taken(self, taken: Taken) -> None:
         """Nothing here waits: the machine goes on."""
@@ -109,19 +118,29 @@ class Play:
             "spoilt": spoilt,
         }
 
+    def _cuts(self, taken: Taken) -> int:
+        """How many cuts its disk went through, this one included."""
+        kills = (cut for cut in self._story.cuts if cut.by == "kill")
+        return 1 + sum(cut.number < taken.cut.number for cut in kills)
+
     def _fork(self, taken: Taken) -> None:
         image, more = self._image(taken)
         place = self._place / f"cut-{taken.cut.name}"
-        fate = carried(self._stage.found, image, taken.world, place, f"cut-{taken.cut.name}")
+        fate = carried(
+            self._stage.found, image, taken.world, place, f"cut-{taken.cut.name}", self._cuts(taken)
+        )
         self._done(taken, image, place, fate, more)
 
     def _kill(self, taken: Taken) -> None:
         """Read as the fork is; the machine itself is what goes on."""
         image, more = self._image(taken)
-        fate, place = Fate(more={"carried": "qemu"}), self._place / f"cut-{taken.cut.name}"
+        fate, place = (
+            Fate(more={"carried": "its own machine"}),
+            self._place / f"cut-{taken.cut.name}",
+        )
         disk = disks.found(image, self._stage.found.uuid, place)
         try:
-            before = judged_at_the_cut(disk.point, taken.world, fate)
+            before = judged_at_the_cut(disk.point, taken.world, fate, self._cuts(taken))
         finally:
             disk.remove()
         image.unlink()
@@ -166,11 +185,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     root = Path(options.keep or tempfile.mkdtemp(prefix="power-")).resolve()
     wanted = _numbers(options.cuts) if options.cuts else None
     what = "short" if wanted is None else "full"
-    kept = parts(Path(options.record).resolve() if options.record else None, OWN, what=what)
+    kept = parts(
+        Path(options.record).resolve() if options.record else None, OWN, what=what, on=options.on
+    )
     chosen = [short_story()] if wanted is None else list(stories())
     numbers = wanted or frozenset(cut.number for cut in chosen[0].cuts)
     try:
-        _play(root, kept, chosen, numbers, options.at_once)
+        _play(root, kept, chosen, numbers, options.at_once, options.on)
     finally:
         ENDING.set()
     good = _told(kept, numbers)
@@ -181,7 +202,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _play(
-    root: Path, kept: Parts, chosen: Sequence[Story], wanted: frozenset[int], at_once: int
+    root: Path, kept: Parts, chosen: Sequence[Story], wanted: frozenset[int], at_once: int, on: str
 ) -> None:
     """Every story that has a cut which is wanted and not kept as good yet."""
     left = frozenset(number for number in wanted if not _is_good(kept.found.get(str(number))))
@@ -191,7 +212,7 @@ def _play(
     worlds, below = Worlds(), layers(root)
     plan = SHORT_PLAN if due[0].name == "short" else Plan()
     found = prepared(below, worlds, plan, root / "begin")
-    booted = qemu_image(found, root / "image")
+    booted = qemu_image(found, root / "image") if on == "qemu" else None
     with cancelled(ThreadPoolExecutor(at_once + 1)) as pool, ThreadPoolExecutor(at_once) as tellers:
         stage = Stage(root, worlds, found, booted, kept, pool)
         plays = [tellers.submit(Play(stage, story, left).whole) for story in due]
@@ -233,7 +254,12 @@ def _numbers(text: str) -> frozenset[int]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("tests/power/run", description=__doc__)
     parser.add_argument("--cuts", help="such as 1-40, of 1-100 (without: the short set)")
-    parser.add_argument("--at-once", type=int, default=2, help="machines in QEMU at a time (2)")
+    parser.add_argument(
+        "--on", choices=["qemu", "nspawn"], default="qemu", help="what is cut (qemu)"
+    )
+    parser.add_argument(
+        "--at-once", type=int, default=2, help="machines that are cut at a time (2)"
+    )
     parser.add_argument("--record", help="keep results here; good ones of the same sources count")
     parser.add_argument("--keep", help="play here, and keep what went wrong")
     return parser

@@ -43,9 +43,9 @@ class Fate:
         return {**self.counts, **self.more, "wrong": self.wrong}
 
 
-def judged_at_the_cut(point: Path, world: World, fate: Fate) -> Disk:
-    """The disk by itself, and against the store of the same instant."""
-    disk, objects = read_disk(point), objects_of(world)
+def judged_at_the_cut(point: Path, world: World, fate: Fate, cuts: int) -> Disk:
+    """The disk by itself, after so many cuts, and against the store of the same instant."""
+    disk, objects = read_disk(point, cuts), objects_of(world)
     fate.count("unreadable", list(disk.unreadable))
     fate.count("denied", list(denied(disk, objects)))
     published = sum(name.endswith("/MANIFEST.json") for name in objects)
@@ -80,7 +80,7 @@ def verified(world: World, place: Path, run_dir: Path, fate: Fate) -> None:
     shutil.rmtree(place, ignore_errors=True)
 
 
-def carried(found: Prepared, image: Path, world: World, place: Path, name: str) -> Fate:
+def carried(found: Prepared, image: Path, world: World, place: Path, name: str, cuts: int) -> Fate:
     """Mounted, read, booted by nspawn, carried to its end, verified. What it leaves is removed where all went well."""
     fate, began_s = Fate(more={"carried": "nspawn"}), time.monotonic()
     place.mkdir(parents=True, exist_ok=True)
@@ -90,7 +90,7 @@ def carried(found: Prepared, image: Path, world: World, place: Path, name: str) 
         fate.count("unreadable", [str(error)])
         return fate
     try:
-        before = judged_at_the_cut(disk.point, world, fate)
+        before = judged_at_the_cut(disk.point, world, fate, cuts)
         host = machine(name, place / "host", found.layers, disk)
         try:
             _to_the_end(host, found, world, fate)

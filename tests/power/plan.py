@@ -8,17 +8,28 @@ from typing import Literal
 Phase = Literal["start", "boot-resume", "server-load", "run", "publication", "shutdown", "end"]
 By = Literal["fork", "kill"]
 
-SPREAD_S: Mapping[Phase, float] = {
-    "start": 25.0,
-    "boot-resume": 9.0,
-    "server-load": 6.0,
-    "run": 9.0,
-    "publication": 0.05,
-    "shutdown": 14.0,
-    "end": 9.0,
+SPREAD_S: Mapping[str, Mapping[Phase, float]] = {
+    "qemu": {
+        "start": 25.0,
+        "boot-resume": 9.0,
+        "server-load": 6.0,
+        "run": 9.0,
+        "publication": 0.05,
+        "shutdown": 14.0,
+        "end": 9.0,
+    },
+    "nspawn": {
+        "start": 5.0,
+        "boot-resume": 3.0,
+        "server-load": 3.0,
+        "run": 6.0,
+        "publication": 0.03,
+        "shutdown": 6.0,
+        "end": 4.0,
+    },
 }
-"""Over how many seconds from its beginning the cuts of a phase are spread. A publication is one request: each cut has
-one of its own."""
+"""Over how many seconds from its beginning the cuts of a phase are spread, by what the machine runs on. A publication
+is one request: each cut has one of its own."""
 
 # Each word is a life: its cuts in order. A capital is a KILL, which ends the life; "b" at its end is the power button,
 # also where no cut is made on the way down.
@@ -43,12 +54,12 @@ EACH = 25
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """One cut: `after_s` from the beginning of its phase. A fork leaves the machine running."""
+    """One cut, at this share of what its phase takes. A fork leaves the machine running."""
 
     number: int
     phase: Phase
     by: By
-    after_s: float
+    share: float
 
     @property
     def name(self) -> str:
@@ -112,6 +123,5 @@ def _cuts(word: str, first: int, drawn: random.Random) -> Iterator[Cut]:
         phase = _LETTERS[letter.lower()]
         same = [other for other in word if other.lower() == letter.lower()]
         index = sum(other.lower() == letter.lower() for other in word[:place])
-        share_s = SPREAD_S[phase] / len(same)
         by: By = "kill" if letter.isupper() else "fork"
-        yield Cut(first + place, phase, by, round((index + drawn.random()) * share_s, 3))
+        yield Cut(first + place, phase, by, round((index + drawn.random()) / len(same), 4))

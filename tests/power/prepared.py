@@ -89,7 +89,9 @@ def _set_up(host: Nspawn) -> None:
     host.must("useradd --create-home eval && install -d -o eval /mnt/durable/evals")
     host.must("spoteval setup guest --adopt --write-fstab")
     host.must(f"spoteval run new {RUN}")
-    host.type(f"spoteval run start {RUN}")  # says that no restarter knows of it yet: no agent runs here
+    host.type(
+        f"spoteval run start {RUN}"
+    )  # says that no restarter knows of it yet: no agent runs here
     host.must(f"grep -x {RUN} /mnt/durable/spoteval/active")
     host.must(f"systemctl enable policy.service {' '.join(UNITS)}")
     host.must("sync -f /mnt/durable; rm -rf /var/log/journal/*")

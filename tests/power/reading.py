@@ -32,13 +32,13 @@ class Disk:
     step: str
 
 
-def read_disk(point: Path) -> Disk:
-    """All of it. Raises OSError where the disk itself cannot be read."""
+def read_disk(point: Path, cuts: int = 1) -> Disk:
+    """All of it, after so many cuts: each may tear a line of a log. Raises OSError where the disk cannot be read."""
     paths = DurablePaths(point)
     run = paths.run(RUN)
     lines = read_lines(run.finished).records
     return Disk(
-        tuple(_unreadable(paths)),
+        tuple(_unreadable(paths, cuts)),
         {str(line["episode"]): line for line in lines},
         dict(_ended(run)),
         len(witnessed(point / "evals" / "witness").lines),
@@ -86,9 +86,9 @@ def _is_object(data: bytes) -> bool:
         return False
 
 
-def _unreadable(paths: DurablePaths) -> Iterator[str]:
-    """Every record that one of the product's readers cannot read; of a log at most the last line may be torn."""
-    yield from _unread_files(paths)
+def _unreadable(paths: DurablePaths, cuts: int) -> Iterator[str]:
+    """Every record that one of the product's readers cannot read; of a log at most a line for each cut."""
+    yield from _unread_files(paths, cuts)
     run = paths.run(RUN)
     typed: Mapping[str, object] = {
         "active": active_run(paths),
@@ -109,22 +109,20 @@ def _unreadable(paths: DurablePaths) -> Iterator[str]:
     yield from (f"interruption {name}: closed.json damaged" for name in damaged)
 
 
-def _unread_files(paths: DurablePaths) -> Iterator[str]:
+def _unread_files(paths: DurablePaths, cuts: int) -> Iterator[str]:
     work = paths.run(RUN).work
     for path in [paths.sentinel, *sorted(paths.root.rglob("*"))]:
         if not path.is_file() or path.is_relative_to(work) or is_temporary(path.name):
             continue
-        if "salvage" in path.parts:
-            continue  # what the harness wrote, as it was cut
+        if "salvage" in path.parts or "spare" in path.parts:
+            continue  # what the harness wrote, as it was cut; room for a marker, with nothing in it
         if path.suffix == ".json" and isinstance(found := read_record(path), Unreadable):
             yield found.why
         if path.suffix == ".jsonl":
-            yield from _torn(path)
+            yield from _torn(path, cuts)
 
 
-def _torn(path: Path) -> Iterator[str]:
-    found = read_lines(path)
-    last = len(path.read_bytes().rstrip(b"\n").split(b"\n"))
-    early = [number for number in found.torn if number != last]
-    if early:
-        yield f"{path}: lines {early} torn, and not only the last"
+def _torn(path: Path, cuts: int) -> Iterator[str]:
+    torn = read_lines(path).torn
+    if len(torn) > cuts:
+        yield f"{path}: lines {list(torn)} torn by {cuts} cuts"

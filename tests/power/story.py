@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lab import disk as disks
-from lab.image import Image
 from lab.nspawn import until
 from lab.qemu import Qemu
 from lab.shell import Broken
 from lab.writelog import Moment
-from power.plan import Cut, Life, Phase, Story
+from power.plan import SPREAD_S, Cut, Life, Phase, Story
+from power.plugged import Plugged
 from power.worlds import World
 
 COMES_S, ENDS_S, LOOK_S = 400.0, 600.0, 0.02
@@ -56,7 +56,7 @@ class Teller:
     """Plays a story. `take` gets each cut as it comes; a machine is never waited for by it."""
 
     def __init__(
-        self, story: Story, machine: Qemu, world: World, take: Callable[[Taken], None]
+        self, story: Story, machine: Qemu | Plugged, world: World, take: Callable[[Taken], None]
     ) -> None:
         self._story, self._machine, self._world, self._take = story, machine, world, take
 
@@ -75,7 +75,7 @@ class Teller:
             self._machine.off(ENDS_S)
 
     def _cut(self, cut: Cut, told: Told) -> None:
-        due_s = self._begins(cut.phase, told) + cut.after_s
+        due_s = self._begins(cut.phase, told) + cut.share * SPREAD_S[self._machine.kind][cut.phase]
         until(
             lambda: time.monotonic() >= due_s or self._machine.is_down,
             COMES_S,
@@ -153,8 +153,3 @@ class Teller:
     def _last_word(self, told: Told) -> str:
         found = re.findall(rb"agent=[^\r\n]*", self._console(told))
         return found[-1].decode(errors="replace")[:160] if found else "none yet"
-
-
-def machine_of(story: Story, place: Path, image: Image, disk: Path, words: str) -> Qemu:
-    """Its machine, off."""
-    return Qemu(story.name, place, image, disk, seed=1000 * (story.seed + 1), words=words)

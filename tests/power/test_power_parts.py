@@ -61,10 +61,11 @@ def test_a_cut_lies_within_its_phase() -> None:
     """In the order of time, so that none is missed; the same with each call."""
     for life in (life for story in (*stories(), short_story()) for life in story.lives):
         for phase in PHASES:
-            own = [cut.after_s for cut in life.cuts if cut.phase == phase]
+            own = [cut.share for cut in life.cuts if cut.phase == phase]
             assert own == sorted(own)
-            assert all(0 <= after_s <= SPREAD_S[phase] for after_s in own)
+            assert all(0 <= share <= 1 for share in own)
     assert stories() == stories()
+    assert all(set(spread_s) == set(PHASES) for spread_s in SPREAD_S.values())
 
 
 def test_a_kill_ends_a_life() -> None:

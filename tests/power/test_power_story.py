@@ -25,6 +25,7 @@ class Machine:
     did: list[str] = field(default_factory=list)
     name: str = "machine"
     is_down: bool = False
+    kind: str = "nspawn"
 
     @property
     def console_file(self) -> Path:
@@ -126,7 +127,7 @@ def test_a_kill_ends_a_life(tmp_path: Path) -> None:
 def test_the_button_is_pressed_once(tmp_path: Path) -> None:
     """When the run goes on; its cuts are spread over the way down."""
     own = machine(tmp_path)
-    told(own, tuple(Cut(n, "shutdown", "fork", 0.01 * n) for n in range(1, 4)))
+    told(own, tuple(Cut(n, "shutdown", "fork", 0.001 * n) for n in range(1, 4)))
     assert own.did.count("button") == 1
     assert own.did.count("freeze") == 3
 
