@@ -34,7 +34,7 @@ CASES: Mapping[str, Callable[[Stage], End]] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0 when each ends as it must, 77 where this machine cannot play."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGTERM, _given_up)
     options = _parser().parse_args(argv)
     try:
         tools.ready(emulates=True)
@@ -95,3 +95,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--record", help="keep results here; good ones of the same sources count")
     parser.add_argument("--keep", help="play here, and keep what went wrong")
     return parser
+
+
+def _given_up(*_: object) -> None:
+    """Whoever waits for a machine gives up first: the pools end only when their work does."""
+    ENDING.set()
+    sys.exit(143)

@@ -19,6 +19,8 @@ from spoteval.publication.own import is_temporary
 from spoteval.shape import Unreadable
 
 Digests = Mapping[str, str]
+_UNSURE = {"salvage", "spare", "audit.json"}
+"""What the harness wrote, as it was cut; room for a marker, with nothing in it; a cache that is begun anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ def _unreadable(paths: DurablePaths, cuts: int) -> Iterator[str]:
         "progress": progress(run),
         "end.json": read_end(run),
         "enders": enders(paths.enders),
-        "boot.json": recorded_boot(paths),
+        "boot.json": recorded_boot(paths) if paths.boot.exists() else None,
         "requests": pending(paths),
     }
     yield from (
@@ -114,8 +116,8 @@ def _unread_files(paths: DurablePaths, cuts: int) -> Iterator[str]:
     for path in [paths.sentinel, *sorted(paths.root.rglob("*"))]:
         if not path.is_file() or path.is_relative_to(work) or is_temporary(path.name):
             continue
-        if "salvage" in path.parts or "spare" in path.parts:
-            continue  # what the harness wrote, as it was cut; room for a marker, with nothing in it
+        if _UNSURE & set(path.parts):
+            continue
         if path.suffix == ".json" and isinstance(found := read_record(path), Unreadable):
             yield found.why
         if path.suffix == ".jsonl":

@@ -110,7 +110,7 @@ def test_a_fork_lets_the_machine_go_on(tmp_path: Path) -> None:
     own = machine(tmp_path)
     taken = told(own, (Cut(1, "run", "fork", 0.0), Cut(2, "publication", "fork", 0.0)))
     assert own.did == ["boot", "freeze", "thaw", "freeze", "thaw", "off"]
-    assert [item.world for item in taken] == ["s-1", "s-2"]
+    assert [str(item.world) for item in taken] == ["s-1", "s-2"]
     assert all(item.killed is None and not item.late for item in taken)
 
 

@@ -32,7 +32,7 @@ def judged_cuts(found: Found, wanted: int) -> Iterator[Line]:
     """How many there were, what each of them cost, and whether every run came to its end."""
     listed = found.get("found")
     items: list[Found] = list(listed.values()) if isinstance(listed, dict) else []
-    yield _count(items, wanted)
+    yield _count(items, wanted, found.get("on"))
     if wanted >= WANTED:
         yield _phases(items)
     for what, name in COUNTS.items():
@@ -40,10 +40,10 @@ def judged_cuts(found: Found, wanted: int) -> Iterator[Line]:
     yield _completed(items)
 
 
-def _count(items: Sequence[Found], wanted: int) -> Line:
+def _count(items: Sequence[Found], wanted: int, on: object) -> Line:
     wrong = [f"{item.get('name')}: {'; '.join(item['wrong'])}" for item in items if item["wrong"]]
     kills = sum(item.get("by") == "kill" for item in items)
-    figure = f"{len(items)} of {wanted}, {kills} of them a KILL of the machine"
+    figure = f"{len(items)} of {wanted} on {on}, {kills} of them a KILL of the machine"
     good = len(items) >= wanted and not wrong
     return judged(good, "power cuts", "; ".join([figure, *wrong])[:600])
 
@@ -60,6 +60,6 @@ def _phases(items: Sequence[Found]) -> Line:
 
 def _completed(items: Sequence[Found]) -> Line:
     done = sum(item.get("completed") is True and item.get("verified") is True for item in items)
-    booted = sum(item.get("carried") == "qemu" for item in items)
-    figure = f"{done} of {len(items)}; {booted} went on in QEMU, the others by nspawn"
+    booted = sum(item.get("by") == "kill" for item in items)
+    figure = f"{done} of {len(items)}; {booted} on the machine that was killed, the others on one by nspawn"
     return judged(0 < done == len(items), "runs completed and verified after the cut", figure)
