@@ -119,7 +119,7 @@ def test_a_slice_without_time_goes_on_in_the_next(scene: Scene) -> None:
     assert scene.store.asked == ["begin", "part 1", "part 2", "part 3", "complete"]
 
 
-def test_what_a_dead_process_began_is_ended_by_the_next(scene: Scene) -> None:
+def test_failure_08_what_a_dead_process_began_is_ended_by_the_next(scene: Scene) -> None:
     """Failure 8: parts that nobody completes are paid for."""
     with pytest.raises(Changed):
         scene.put(times=2)

@@ -3,7 +3,7 @@
 import errno
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +34,7 @@ def append_line(
 
 def append_lines(
     path: Path,
-    records: "list[Mapping[str, object]]",
+    records: Sequence[Mapping[str, object]],
     durable: bool = True,
     *,
     alone: bool = False,

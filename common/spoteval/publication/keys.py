@@ -1,10 +1,13 @@
 """Names of objects in the store, and reversible safe names for what people and harnesses call things."""
 
+import hashlib
 import re
 from urllib.parse import quote, unquote
 
 _PLAIN = re.compile(r"[A-Za-z0-9_=+@,~/-][A-Za-z0-9_.=+@,~/-]*")
 
+LONGEST_PART, LONGEST_PATH = 200, 600
+"""Of a key: between two slashes (services that keep files: 255), and of all below an attempt (the protocol: 1024)."""
 MANIFEST = "MANIFEST.json"
 BEGIN = "BEGIN.json"
 
@@ -61,9 +64,23 @@ def manifest_key(run: str, episode: str, attempt: int) -> str:
 
 
 def part_key(run: str, episode: str, attempt: int, name: str) -> str:
-    """One part of an attempt. No name of a part can take the manifest's key."""
+    """One part of an attempt. No name of a part can take the manifest's key.
+
+    What is longer than services take is shortened by its digest; the manifest has the name as it was.
+    """
     path = safe_path(name)
-    return attempt_prefix(run, episode, attempt) + ("%4D" + path[1:] if path == MANIFEST else path)
+    if path == MANIFEST:
+        path = "%4D" + path[1:]
+    shortened = "/".join(_shortened(part, LONGEST_PART) for part in path.split("/"))
+    return attempt_prefix(run, episode, attempt) + _shortened(shortened, LONGEST_PATH)
+
+
+def _shortened(text: str, longest: int) -> str:
+    """The text, or one part of a key that no other long text becomes."""
+    if len(text) <= longest:
+        return text
+    begin = text[:60].replace("/", "_").replace("%", "_")
+    return f"{begin}~{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def log_prefix(run: str, host: str, name: str) -> str:

@@ -151,17 +151,16 @@ def _parts(
     for part in manifest.parts:
         key = part_key(run, item.episode, item.number, part.name)
         named.add(key)
-        yield _part(store, key, f"{folder}/{_file_name(key)}", part, held)
+        yield _part(store, key, f"{folder}/{_file_name(part.name)}", part, held)
     for extra in item.parts:
         if extra.key not in named:
             yield Difference(extra.key, "extra: no manifest names it")
 
 
-def _file_name(key: str) -> str:
+def _file_name(name: str) -> str:
     """The part's own name where it can be a file's beside the manifest, else the safe one of its key."""
-    parts = key.split("/")[5:]
-    plain = tree_path(parts)
-    return "/".join(parts) if plain == MANIFEST else plain
+    plain = tree_path(safe_path(name).split("/"))
+    return "%4D" + plain[1:] if plain == MANIFEST else plain
 
 
 def _extra(folder: str, extra: Extra) -> Found:
