@@ -4,6 +4,7 @@ import hashlib
 import http.client
 import socket
 import struct
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -74,7 +75,7 @@ class Proxy:
 @contextmanager
 def proxy_to(target: str) -> Iterator[Proxy]:
     """A proxy in threads of this process. Its clients may also name it as their HTTP proxy."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server = _Server(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
     server.proxy = proxy = Proxy(f"http://127.0.0.1:{server.server_port}", target)  # type: ignore[attr-defined]
     thread = threading.Thread(target=lambda: server.serve_forever(0.05), daemon=True)
@@ -85,6 +86,13 @@ def proxy_to(target: str) -> Iterator[Proxy]:
         proxy.released.set()
         server.shutdown()
         server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hung up is what some faults are for."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 
 class _Handler(BaseHTTPRequestHandler):
