@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sqlite3
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from harness_runs import DEAD_PID, RECORDED, buffer, inspect_work, killed_rows, run_of, written
 from spoteval.episode import Outcome, classify, tally
+from spoteval.harness import inspect_buffer
 from spoteval.harness.contract import Survey
 from spoteval.harness.inspect import Inspect
 from spoteval.harness.inspect_buffer import Buffer
@@ -211,6 +213,31 @@ def test_an_empty_database_is_one_that_was_never_set_up(tmp_path: Path) -> None:
     path.write_bytes(b"")
     Path(f"{path}-wal").unlink()
     assert survey(tmp_path).unreadable == ()
+
+
+def test_a_database_whose_tables_the_power_took_is_one_that_was_never_set_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its log is gone too, and it is read as a file at rest: nothing in it, rather than unreadable for ever."""
+    inspect_work(tmp_path, ["killed"])
+    path = buffer(tmp_path, killed_rows())
+    Path(f"{path}-wal").unlink()
+    path.unlink()
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    asked: list[str] = []
+    plain = inspect_buffer._queried
+
+    def unopened(place: Path, option: str) -> tuple[dict[str, Any], ...]:
+        asked.append(option)
+        if option == "mode=ro":
+            raise sqlite3.OperationalError("unable to open database file")
+        return plain(place, option)
+
+    monkeypatch.setattr(inspect_buffer, "_queried", unopened)
+    assert survey(tmp_path).unreadable == ()
+    assert asked[-1] == "immutable=1"
 
 
 def test_rows_that_are_no_samples_are_passed_over(tmp_path: Path) -> None:

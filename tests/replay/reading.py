@@ -79,7 +79,8 @@ def _files(disk: DurablePaths) -> Iterator[str]:
     """Every JSON file and every file of lines, whoever wrote it. A name that begins with a dot is half-written."""
     for path in sorted(disk.root.rglob("*")):
         place = path.relative_to(disk.root)
-        if "work" in place.parts or place.name.startswith(".") or not path.is_file():
+        half = any(part.startswith(".") for part in place.parts)
+        if "work" in place.parts or half or not path.is_file():
             continue
         is_cache = place.parts[0] in CACHES
         if path.suffix == ".json" and not is_cache and not isinstance(read_record(path), Table):

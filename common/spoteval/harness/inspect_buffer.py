@@ -51,9 +51,7 @@ def _rows(path: Path) -> Reading[tuple[dict[str, Any], ...]]:
     try:
         return _queried(path, "mode=ro")
     except sqlite3.OperationalError as error:
-        if "no such table" in str(error):
-            return ()  # made, and killed before it was set up
-        return _rows_at_rest(path, str(error))
+        return () if _was_never_set_up(error) else _rows_at_rest(path, str(error))
     except (sqlite3.Error, ValueError) as error:
         return Unreadable(f"{path}: {error}")
 
@@ -70,7 +68,12 @@ def _rows_at_rest(path: Path, why: str) -> Reading[tuple[dict[str, Any], ...]]:
     try:
         return _queried(path, "immutable=1")
     except (sqlite3.Error, ValueError) as error:
-        return Unreadable(f"{path}: {error}")
+        return () if _was_never_set_up(error) else Unreadable(f"{path}: {error}")
+
+
+def _was_never_set_up(error: Exception) -> bool:
+    """Made, and killed before it had its tables; or the power went before they were on the disk."""
+    return isinstance(error, sqlite3.OperationalError) and "no such table" in str(error)
 
 
 def _queried(path: Path, option: str) -> tuple[dict[str, Any], ...]:
