@@ -4,19 +4,23 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bench.cloud_marker import markers
-from bench.cloud_polls import polled_clouds
+from bench.cloud_marker import COUNT, markers
+from bench.cloud_polls import INSTANCES, polled_clouds
 
-MEASURES: dict[str, Callable[[], dict[str, Any]]] = {"poll": polled_clouds, "marker": markers}
+MEASURES: dict[str, Callable[[int], dict[str, Any]]] = {
+    "poll": lambda size: polled_clouds(size or INSTANCES),
+    "marker": lambda size: markers(size or COUNT),
+}
 
 
 def main(argv: Sequence[str]) -> int:
     """Measure and print; 2 where nothing of that name is measured."""
-    names = [word for word in argv if word != "--json"]
-    if len(names) != 1 or names[0] not in MEASURES:
+    sizes = [int(word) for word in argv if word.isdecimal()]
+    names = [word for word in argv if word in MEASURES]
+    if len(names) != 1:
         print(f"tests/bench/clouds: one of {' | '.join(MEASURES)}")
         return 2
-    found = MEASURES[names[0]]()
+    found = MEASURES[names[0]](sizes[0] if sizes else 0)
     if "--json" in argv:
         print(json.dumps(found))
     else:

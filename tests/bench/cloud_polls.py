@@ -19,9 +19,9 @@ from spoteval.clock import read_now
 INSTANCES = 1000
 
 
-def polled_clouds() -> dict[str, Any]:
+def polled_clouds(instances: int = INSTANCES) -> dict[str, Any]:
     """Figures of the polling process, and how many requests reached the fakes."""
-    names = [f"gpu-{number}" for number in range(INSTANCES)]
+    names = [f"gpu-{number}" for number in range(instances)]
     parts = [names[0::3], names[1::3], names[2::3]]
     machines = [{_id(kind, name): _running() for name in part} for kind, part in enumerate(parts)]
     actions = set(pasted_json("azure", "Role")["Actions"])
@@ -44,7 +44,7 @@ def polled_clouds() -> dict[str, Any]:
         (root / "config.toml").write_text(text)
         found = _child(root)
     requests = {"aws": len(ec2.asked), "gcp": len(gce.asked), "azure": len(arm.asked)}
-    return {"instances": INSTANCES, **found, "requests": sum(requests.values()), **requests}
+    return {"instances": instances, **found, "requests": sum(requests.values()), **requests}
 
 
 def _child(root: Path) -> dict[str, float]:

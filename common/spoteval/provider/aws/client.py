@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from botocore.config import Config
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from spoteval import __version__
 from spoteval.clock import Now, monotonic_s
@@ -14,7 +14,7 @@ from spoteval.provider.aws.keys import Keys, session_with
 from spoteval.provider.aws.states import Described
 from spoteval.provider.batch import Batch
 from spoteval.provider.within import Patience
-from spoteval.shape import Reading, Unreadable
+from spoteval.shape import Reading, ShapeError, Unreadable
 
 T = TypeVar("T")
 
@@ -31,10 +31,10 @@ class Ec2:
     def __init__(
         self, region: str, keys: Keys, endpoint_url: str | None, clock: Callable[[], Now]
     ) -> None:
-        self.region = region
-        self._keys, self._endpoint, self._clock = keys, endpoint_url, clock
+        """Sends nothing. The client is made now: that takes longer than a look may, on a busy host."""
+        self._keys = keys
         self._patience = Patience()
-        self._client: Any = None
+        self._client = _client(region, keys, endpoint_url)
         self.batch: Batch[Described] = Batch(self._look, clock)
 
     def look(self, ask: Callable[[Any], T], deadline_s: float) -> Reading[T]:
@@ -54,7 +54,7 @@ class Ec2:
 
         def called() -> Reading[T | Exception]:
             try:
-                return ask(self._made())
+                return ask(self._client)
             except _FAILED as error:
                 if code_of(error) in STALE:
                     self._keys.refused()
@@ -64,26 +64,12 @@ class Ec2:
 
     def _tried(self, ask: Callable[[Any], T], until_s: float) -> T:
         try:
-            return ask(self._made())
+            return ask(self._client)
         except ClientError as error:
             if code_of(error) not in STALE or monotonic_s() >= until_s:
                 raise
             self._keys.refused()
-            return ask(self._made())
-
-    def _made(self) -> Any:
-        if self._client is None:
-            config = Config(
-                connect_timeout=_CONNECT_S,
-                read_timeout=_READ_S,
-                # With its default botocore sends a StartInstances that met a 500 three times.
-                retries={"total_max_attempts": 1, "mode": "standard"},
-                user_agent_extra=f"spoteval/{__version__}",
-            )
-            self._client = session_with(self._keys).create_client(
-                "ec2", region_name=self.region, endpoint_url=self._endpoint, config=config
-            )
-        return self._client
+            return ask(self._client)
 
     def _look(
         self, ids: tuple[str, ...], deadline_s: float
@@ -105,6 +91,25 @@ class Ec2:
         """The spot request of each. Without them the instances' own reasons must do: nothing else is lost."""
         answer = self.look(lambda client: dict(_requested(client, ids)), left_s)
         return {} if isinstance(answer, Unreadable) else answer
+
+
+def _client(region: str, keys: Keys, endpoint_url: str | None) -> Any:
+    """Raises ShapeError where none can be made of that."""
+    config = Config(
+        connect_timeout=_CONNECT_S,
+        read_timeout=_READ_S,
+        # With its default botocore sends a StartInstances that met a 500 three times.
+        retries={"total_max_attempts": 1, "mode": "standard"},
+        user_agent_extra=f"spoteval/{__version__}",
+    )
+    try:
+        return session_with(keys).create_client(
+            "ec2", region_name=region, endpoint_url=endpoint_url, config=config
+        )
+    except (BotoCoreError, ValueError) as error:
+        raise ShapeError(
+            f'region "{region}": no client can be made ({type(error).__name__})'
+        ) from error
 
 
 def _described(client: Any, ids: Sequence[str]) -> dict[str, Described]:
