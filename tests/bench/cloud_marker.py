@@ -62,7 +62,8 @@ def _once(name: str, delay_s: float) -> float:
         polled = Polled[Notice | None]("notices", face(service.url, guest).read, NOTICE_EVERY_S)
         polled.start()
         ends = threading.Event()
-        threading.Thread(target=_hook, args=(guest, polled, ends), daemon=True).start()
+        hook = threading.Thread(target=_hook, args=(guest, polled, ends), daemon=True)
+        hook.start()
         time.sleep(delay_s)
         service.announce(guest.clock().wall + timedelta(seconds=120))
         began_s = time.monotonic()
@@ -72,6 +73,7 @@ def _once(name: str, delay_s: float) -> float:
             time.sleep(0.005)
         took_s = time.monotonic() - began_s
         ends.set()
+        hook.join()
         return took_s
 
 
