@@ -80,6 +80,7 @@ class Plugged:
         if (leader := host.leader) is not None:
             _end_all(leader)
         disk.thaw()
+        until(lambda: host.is_down, DIE_S, f"{self.name} to be reaped")  # by its own nspawn
         host.remove()
         disk.close()
         self._host = self._disk = None
