@@ -7,6 +7,7 @@ import pytest
 from spoteval.config.guest import read_guest
 from spoteval.config.restarter import read_restarter
 from spoteval.config.shared import ConfigError
+from spoteval.notice.open import NOTICES
 
 GUEST = """
 [host]
@@ -84,7 +85,7 @@ def test_the_shortest_restarter_file_has_the_documented_defaults(path: Path) -> 
             'modle = "x"\nmodel = "q',
             '[server[0]] modle: unknown key (did you mean "model"?)',
         ),
-        ('kind = "local"', 'kind = "ec2"', '[provider] kind "ec2": must be local | command'),
+        ('kind = "local"', 'kind = "ec2"', f'[provider] kind "ec2": must be {" | ".join(NOTICES)}'),
         (
             'url = "file:///srv',
             'url = "ftp:///srv',

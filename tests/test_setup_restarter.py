@@ -20,7 +20,9 @@ from spoteval.config.draft import RestarterDraft, StoreDraft
 from spoteval.config.host import host_of
 from spoteval.config.restarter import read_restarter, restarter_of
 from spoteval.control.setting_up import write_dropins
+from spoteval.provider.open import PROVIDERS
 
+KINDS = " or ".join(PROVIDERS)
 OBSERVE = """["/bin/echo", '{"state": "STOPPED"}']"""
 ME = "root" if os.geteuid() == 0 else os.environ.get("USER", "")
 
@@ -144,7 +146,7 @@ def test_a_drop_in_that_is_needed_no_more_is_removed(tmp_path: Path) -> None:
     [
         ([], 3, "there is no host file yet: say --instance (the name in holds, lines and reports)"),
         (["--instance", "a b"], 2, '--instance "a b": an instance name is 1 to 64 of'),
-        (["--instance", "a", "--provider", "x"], 2, '--provider "x": must be local or command'),
+        (["--instance", "a", "--provider", "x"], 2, f'--provider "x": must be {KINDS}'),
         (
             ["--instance", "a", "--provider", "local", "--id", "b", "--no-store"],
             3,

@@ -4,15 +4,14 @@ Source: docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-no
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import timedelta
 
 from spoteval.clock import Now, parse_stamp, read_now
 from spoteval.machine.metadata import ADDRESS, Metadata, Told
+from spoteval.notice.clouds import AwsNoticeSettings
 from spoteval.notice.contract import Notice, NoticeSource
 from spoteval.notice.paced import Paced
-from spoteval.settings.keys import key, settings_in
-from spoteval.settings.kinds import TEXT
+from spoteval.settings.keys import settings_in
 from spoteval.shape import Reading, ShapeError, Table, Unreadable
 
 EVERY_S = 2.0
@@ -22,15 +21,6 @@ STALE = timedelta(minutes=5)
 _TOKEN, _TTL_S = "/latest/api/token", 21600
 _ACTION = "/latest/meta-data/spot/instance-action"
 _ACTIONS = ("stop", "terminate", "hibernate")
-
-
-@dataclass(frozen=True, slots=True)
-class AwsNoticeSettings:
-    """What `[provider]` says of an EC2 instance."""
-
-    metadata_url: str = field(
-        default=ADDRESS, metadata=key(TEXT, "of the metadata service, for tests")
-    )
 
 
 class AwsNotice:
@@ -85,4 +75,4 @@ class AwsNotice:
 def aws_notice(table: Table) -> NoticeSource:
     """The source of an EC2 instance, asked every 2 s."""
     settings = settings_in(AwsNoticeSettings, table)
-    return Paced(AwsNotice(Metadata(settings.metadata_url)), EVERY_S)
+    return Paced(AwsNotice(Metadata(settings.metadata_url or ADDRESS)), EVERY_S)

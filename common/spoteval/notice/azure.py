@@ -5,16 +5,15 @@ Source: learn.microsoft.com/azure/virtual-machines/linux/scheduled-events.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 from spoteval.machine.metadata import ADDRESS, Metadata, Told
+from spoteval.notice.clouds import AzureNoticeSettings
 from spoteval.notice.contract import Notice, NoticeSource
 from spoteval.notice.paced import Paced
-from spoteval.settings.keys import key, settings_in
-from spoteval.settings.kinds import TEXT
+from spoteval.settings.keys import settings_in
 from spoteval.shape import Reading, Table, Unreadable
 
 EVERY_S = 1.0
@@ -26,15 +25,6 @@ _HEADERS = {"Metadata": "true"}
 _A_NAME = re.compile(r"[\w.-]{1,64}")
 _TAKES = ("Preempt", "Terminate")
 _STANDS = ("Scheduled", "Started")
-
-
-@dataclass(frozen=True, slots=True)
-class AzureNoticeSettings:
-    """What `[provider]` says of an Azure VM."""
-
-    metadata_url: str = field(
-        default=ADDRESS, metadata=key(TEXT, "of the metadata service, for tests")
-    )
 
 
 class AzureNotice:
@@ -94,4 +84,4 @@ def _when(event: Mapping[str, Any]) -> datetime | None:
 def azure_notice(table: Table) -> NoticeSource:
     """The source of a VM, asked every second."""
     settings = settings_in(AzureNoticeSettings, table)
-    return Paced(AzureNotice(Metadata(settings.metadata_url)), EVERY_S)
+    return Paced(AzureNotice(Metadata(settings.metadata_url or ADDRESS)), EVERY_S)

@@ -3,13 +3,11 @@
 Source: cloud.google.com/compute/docs/instances/create-use-spot and …/metadata/querying-metadata.
 """
 
-from dataclasses import dataclass, field
-
 from spoteval.machine.metadata import ADDRESS, Metadata, Told
+from spoteval.notice.clouds import GcpNoticeSettings
 from spoteval.notice.contract import Notice, NoticeSource
 from spoteval.notice.paced import Paced
-from spoteval.settings.keys import key, settings_in
-from spoteval.settings.kinds import TEXT
+from spoteval.settings.keys import settings_in
 from spoteval.shape import Reading, Table, Unreadable
 
 POLL_S = 20
@@ -17,15 +15,6 @@ POLL_S = 20
 AGAIN_S = 0.5
 _PATH = "/computeMetadata/v1/instance/preempted"
 _HEADERS = {"Metadata-Flavor": "Google"}
-
-
-@dataclass(frozen=True, slots=True)
-class GcpNoticeSettings:
-    """What `[provider]` says of a VM of Compute Engine."""
-
-    metadata_url: str = field(
-        default=ADDRESS, metadata=key(TEXT, "of the metadata service, for tests")
-    )
 
 
 class GcpNotice:
@@ -59,4 +48,4 @@ class GcpNotice:
 def gcp_notice(table: Table) -> NoticeSource:
     """The source of a VM; after an answer the next poll begins half a second later at the soonest."""
     settings = settings_in(GcpNoticeSettings, table)
-    return Paced(GcpNotice(Metadata(settings.metadata_url)), AGAIN_S)
+    return Paced(GcpNotice(Metadata(settings.metadata_url or ADDRESS)), AGAIN_S)

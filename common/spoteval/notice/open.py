@@ -3,13 +3,29 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from spoteval.notice.aws import AwsNoticeSettings, aws_notice
-from spoteval.notice.azure import AzureNoticeSettings, azure_notice
+from spoteval.notice.clouds import AwsNoticeSettings, AzureNoticeSettings, GcpNoticeSettings
 from spoteval.notice.command import CommandNoticeSettings, command_notice
 from spoteval.notice.contract import NoticeSource
-from spoteval.notice.gcp import GcpNoticeSettings, gcp_notice
 from spoteval.notice.local import LocalNoticeSettings, local_notice
 from spoteval.shape import Table
+
+
+def _aws(table: Table) -> NoticeSource:
+    from spoteval.notice.aws import aws_notice
+
+    return aws_notice(table)
+
+
+def _gcp(table: Table) -> NoticeSource:
+    from spoteval.notice.gcp import gcp_notice
+
+    return gcp_notice(table)
+
+
+def _azure(table: Table) -> NoticeSource:
+    from spoteval.notice.azure import azure_notice
+
+    return azure_notice(table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +38,9 @@ class NoticeKind:
 
 
 NOTICES: Mapping[str, NoticeKind] = {
-    "aws": NoticeKind(120.0, AwsNoticeSettings, aws_notice),
-    "gcp": NoticeKind(30.0, GcpNoticeSettings, gcp_notice),
-    "azure": NoticeKind(30.0, AzureNoticeSettings, azure_notice),
+    "aws": NoticeKind(120.0, AwsNoticeSettings, _aws),
+    "gcp": NoticeKind(30.0, GcpNoticeSettings, _gcp),
+    "azure": NoticeKind(30.0, AzureNoticeSettings, _azure),
     "local": NoticeKind(8.0, LocalNoticeSettings, local_notice),
     "command": NoticeKind(30.0, CommandNoticeSettings, command_notice),
 }

@@ -1,0 +1,29 @@
+"""What `[provider]` says of a node at a cloud. Apart from its source, which loads a client that no other node needs."""
+
+from dataclasses import dataclass, field
+
+from spoteval.settings.keys import key
+from spoteval.settings.kinds import TEXT
+
+_URL = key(TEXT, "of the metadata service, for tests")
+
+
+@dataclass(frozen=True, slots=True)
+class AwsNoticeSettings:
+    """What `[provider]` says of an EC2 instance."""
+
+    metadata_url: str | None = field(default=None, metadata=_URL)
+
+
+@dataclass(frozen=True, slots=True)
+class GcpNoticeSettings:
+    """What `[provider]` says of a VM of Compute Engine."""
+
+    metadata_url: str | None = field(default=None, metadata=_URL)
+
+
+@dataclass(frozen=True, slots=True)
+class AzureNoticeSettings:
+    """What `[provider]` says of an Azure VM."""
+
+    metadata_url: str | None = field(default=None, metadata=_URL)
