@@ -1,5 +1,9 @@
 """Notice sources of the clouds: none, a notice, or not known; nothing that fails is ever a notice."""
 
+import os
+import subprocess
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -20,6 +24,7 @@ from spoteval.notice.gcp import GcpNotice
 from spoteval.notice.paced import Paced
 from spoteval.shape import Reading, Unreadable
 
+PATHS = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
 IN_TWO_MINUTES = NOON + timedelta(seconds=120)
 
 
@@ -221,16 +226,17 @@ def test_azure_waits_long_for_the_first_answer_alone(events: FakeAzureMetadata) 
     assert {one.method for one in events.asked} == {"GET"}
 
 
-def test_complaint_40_gcp_waits_for_a_change(face: Face) -> None:
-    """The second question names the first one's etag."""
-    if face.name != "gcp":
-        pytest.skip("others have no long poll")
-    face.source.read()
-    face.source.read()
-    queries = [one.query for one in face.service.asked]
+def test_complaint_40_gcp_waits_for_a_change() -> None:
+    """The second question names the first one's etag, and is answered when the value changes."""
+    service = FakeGcpMetadata()
+    with service.listening():
+        source = GcpNotice(Metadata(service.url), 20)
+        assert source.read() is None
+        threading.Timer(0.1, service.announce, [IN_TWO_MINUTES]).start()
+        assert isinstance(source.read(), Notice)
+        queries = [one.query for one in service.asked]
     assert queries[0] == {}
-    assert queries[1]["wait_for_change"] == "true"
-    assert queries[1]["last_etag"]
+    assert (queries[1]["wait_for_change"], queries[1]["timeout_sec"]) == ("true", "20")
 
 
 def test_a_source_is_asked_at_its_own_pace() -> None:
@@ -269,3 +275,18 @@ def test_24_h_of_a_flapping_service(name: str) -> None:
             assert not isinstance(read, Notice)
             found["none" if read is None else "unknown"] += 1
         assert found == {"none": 288, "unknown": 288}
+
+
+@pytest.mark.runs("a process of its own shows what is loaded")
+def test_sources_load_no_client_of_an_api() -> None:
+    """Neither do nodes elsewhere load a cloud's source: each byte is there six times on a guest."""
+    sources = "spoteval.notice.aws, spoteval.notice.gcp, spoteval.notice.azure"
+    for modules, heavy in (
+        (sources, "requests boto3 botocore urllib3"),
+        ("spoteval.config.guest", "http.client ssl email requests boto3 botocore urllib3"),
+    ):
+        code = f"import sys, {modules}; print(set({heavy!r}.split()) & set(sys.modules))"
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=PATHS
+        )
+        assert done.stdout.strip() == "set()"
