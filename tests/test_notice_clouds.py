@@ -82,7 +82,7 @@ def notice(found: Reading[Notice | None]) -> Notice:
     return found
 
 
-def test_none_then_a_notice_then_none(face: Face) -> None:
+def test_cloud_notice_none_then_a_notice_then_none(face: Face) -> None:
     """The same stop keeps its id; its deadline is told where the cloud says one."""
     assert face.source.read() is None
     face.announces()
@@ -127,7 +127,9 @@ BAD = (
 
 
 @pytest.mark.parametrize("bad", BAD, ids=range(len(BAD)))
-def test_what_is_not_understood_is_neither_a_notice_nor_none(face: Face, bad: Reply) -> None:
+def test_cloud_notice_what_is_not_understood_is_neither_a_notice_nor_none(
+    face: Face, bad: Reply
+) -> None:
     """Before, between and after good answers; the next good one counts again (complaints 34 and 36)."""
     face.service.goes_wrong(bad)
     assert isinstance(face.source.read(), Unreadable)
@@ -261,7 +263,7 @@ def test_a_source_is_asked_at_its_own_pace() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(FACES))
-def test_24_h_of_a_flapping_service(name: str) -> None:
+def test_cloud_notice_24_h_of_a_flapping_service(name: str) -> None:
     """Every second question fails in another way: no notice ever, and after each failure it is read again."""
     make, face_of = FACES[name]
     with make().listening() as service:

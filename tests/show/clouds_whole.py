@@ -26,7 +26,7 @@ def shows(stage: Stage) -> list[Show]:
     return [
         Show("scenarios", lambda: scenarios(stage)),
         Show("rights", lambda: rights(stage)),
-        Show("notices", lambda: family(stage, "test_", NOTICES)),
+        Show("notices", lambda: family(stage, "test_cloud_notice_", NOTICES)),
         Show("poll of 1,000 over three fakes", lambda: polls(stage)),
         Show("marker after a notice", lambda: marker(stage)),
         Show("complaints", lambda: complaints(stage, COMPLAINTS)),
