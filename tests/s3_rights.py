@@ -1,5 +1,7 @@
 """What each key may do, by the policies of docs/stores/s3.md as they stand, as tests for any service."""
 
+from uuid import uuid4
+
 import pytest
 
 from s3_server import Service
@@ -32,7 +34,8 @@ class Rights:
     def test_the_guest_puts_holds_and_facts_of_its_own_instance(self, service: Service) -> None:
         """And of no other."""
         store = service.store("publisher")
-        for key in (hold_key("gpu-1", "h"), fact_key("gpu-1", 1, "s", "booted")):
+        new = uuid4().hex  # of a service that other tests put to as well
+        for key in (hold_key("gpu-1", new), fact_key("gpu-1", 1, new, "booted")):
             assert store.put(key, b"x") is Put.CREATED
             with pytest.raises(StoreRefused):
                 store.put(key.replace("gpu-1", "gpu-2"), b"x")

@@ -8,7 +8,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from spoteval.files import Taken, held, read_record, write_record, write_whole
+from spoteval.files import Taken, held, read_record, remove, write_record, write_whole
+from spoteval.files.step import step
 from spoteval.publication.manifest import PartEntry
 from spoteval.publication.tree import TreeFile, TreeFolder, TreeLink
 from spoteval.shape import Unreadable
@@ -69,6 +70,7 @@ class Target:
         for path, target in self.links.items():
             try:
                 (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+                step("symlink", self.root / path)
                 (self.root / path).symlink_to(target)
             except FileExistsError:
                 blocked.append(path)
@@ -83,7 +85,7 @@ class Target:
             (self.root / path).chmod(self.folders[path])
         write_record(self.root / RECORD, record)
         for name in (PULLING, LOCK):
-            (self.root / name).unlink()
+            remove(self.root / name)
 
 
 @contextmanager
@@ -134,7 +136,7 @@ def _open_up(root: Path) -> None:
         for name in (*folders, *names):
             path = Path(top) / name
             if path.is_symlink() or (name in names and _OURS.fullmatch(name)):
-                path.unlink()
+                remove(path)
             elif name in folders and path.stat().st_mode & _OWNER != _OWNER:
                 path.chmod(path.stat().st_mode | _OWNER)
 
