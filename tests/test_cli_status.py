@@ -499,7 +499,9 @@ def test_pull_and_verify(hosts: Hosts) -> None:
     wrong = hosts.laptop("verify", str(target), "--json")
     assert (wrong.code, wrong.record["verified"]) == (1, False)
     assert wrong.err.splitlines()[-1] == "verify: 1 of 5 files differ"
-    assert wrong.err.startswith("differs: events.jsonl: ")
+    assert wrong.record["differences"] == ["events.jsonl: differs: 1 bytes, pulled were 379"]
+    read = hosts.laptop("verify", str(target))
+    assert read.err.startswith("differs: events.jsonl: differs: 1 bytes")
 
 
 def test_pull_and_verify_refuse(hosts: Hosts) -> None:
