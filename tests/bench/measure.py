@@ -1,7 +1,6 @@
 """The measurements, and how they are shown."""
 
 import json
-import shutil
 import statistics
 import sys
 import tempfile
@@ -105,11 +104,8 @@ def waited_ms(place: Place, agent: Started) -> float:
 
 
 def fresh(scratch: Path) -> Place:
-    """An empty guest in the same directory."""
-    root = scratch / "guest"
-    shutil.rmtree(root, ignore_errors=True)
-    root.mkdir()
-    return made(root)
+    """An empty guest. In a directory of its own: a child of the last one's agents may still write there."""
+    return made(Path(tempfile.mkdtemp(prefix="guest-", dir=scratch)))
 
 
 def broken(agent: Measured) -> bool:

@@ -1,6 +1,5 @@
 """Names of objects in the store, and reversible safe names for what people and harnesses call things."""
 
-import hashlib
 import re
 from urllib.parse import quote, unquote
 
@@ -79,6 +78,8 @@ def _shortened(text: str, longest: int) -> str:
     """The text, or one part of a key that no other long text becomes."""
     if len(text) <= longest:
         return text
+    import hashlib  # agents that only name facts are spared OpenSSL's memory
+
     begin = text[:60].replace("/", "_").replace("%", "_")
     return f"{begin}~{hashlib.sha256(text.encode()).hexdigest()}"
 
