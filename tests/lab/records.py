@@ -47,6 +47,11 @@ def counted(world: World) -> list[Interruption]:
     return [item for _, item in sorted(every.items()) if item.counts]
 
 
+def starts(world: World) -> int:
+    """How often the run was started, by the events of the run."""
+    return sum(e.get("kind") == "run-started" for e in read_lines(run_paths(world).events).records)
+
+
 def steps(world: World, name: str) -> list[Mapping[str, object]]:
     """The steps of one interruption, as its marker has them."""
     return list(read_lines(run_paths(world).interruptions / name / "steps.jsonl").records)
