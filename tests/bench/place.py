@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -62,7 +63,6 @@ class Place:
             "RUNTIME_DIRECTORY": str(self.root / "run"),
             "STATE_DIRECTORY": str(self.root / "state"),
             "CREDENTIALS_DIRECTORY": str(self.root / "credentials"),
-            "NOTIFY_SOCKET": str(self.root / "notify"),
             "SPOTEVAL_UNIT": f"{self.root}:bench.service",
         }
 
@@ -108,14 +108,11 @@ def started(place: Place, agent: str) -> Iterator[Started]:
     """Start an agent by its module's name and wait for READY=1; at the end it is terminated and waited for."""
     kept = place.root / f"modules-{agent}"
     kept.mkdir(exist_ok=True)
-    notify = place.root / "notify"
-    notify.unlink(missing_ok=True)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
-        manager.bind(str(notify))
-        manager.settimeout(60)
+    with _manager() as (manager, notify):
         argv = [sys.executable, str(RUNNER), agent, str(kept)]
         journal = (place.root / f"{agent}.log").open("ab")
-        process = subprocess.Popen(argv, env=place.environment, stderr=journal)
+        environment = place.environment | {"NOTIFY_SOCKET": notify}
+        process = subprocess.Popen(argv, env=environment, stderr=journal)
         try:
             while b"READY=1" not in manager.recv(4096):
                 pass
@@ -124,3 +121,16 @@ def started(place: Place, agent: str) -> Iterator[Started]:
             process.terminate()
             process.wait(60)
             journal.close()
+
+
+@contextmanager
+def _manager() -> Iterator[tuple[socket.socket, str]]:
+    """A socket to be notified at, and its path: short, as the kernel takes 107 bytes and a guest may lie deep."""
+    with (
+        tempfile.TemporaryDirectory(prefix="notify-", dir="/tmp") as folder,
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager,
+    ):
+        path = str(Path(folder) / "socket")
+        manager.bind(path)
+        manager.settimeout(60)
+        yield manager, path
