@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +19,7 @@ from harness_runs import (
     run_of,
     written,
 )
+from spoteval.harness import inspect_buffer
 from spoteval.harness.contract import Survey
 from spoteval.harness.inspect import Inspect
 from spoteval.harness.inspect_buffer import Buffer, buffers
@@ -92,6 +95,46 @@ def test_a_buffer_with_the_id_of_a_living_process_is_renamed(tmp_path: Path) -> 
     assert found.pid == DEAD_PID - 17 + os.getpid()
     assert Inspect().survey(RUN, tmp_path) == before
     assert prepare(tmp_path) == ()
+
+
+@pytest.mark.parametrize("spoilt", [b"no database at all" * 300, None])
+def test_a_damaged_buffer_is_set_aside(tmp_path: Path, spoilt: bytes | None) -> None:
+    """With what lies beside it, nothing of it thrown away; the survey names it before, and no more after."""
+    inspect_work(tmp_path, ["killed"])
+    path = buffer(tmp_path, killed_rows())
+    wal = Path(f"{path}-wal")
+    if spoilt is None:
+        with sqlite3.connect(path) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.close()
+        spoilt = path.read_bytes()[:4096] + b"\xff" * 8192
+    wal.unlink(missing_ok=True)
+    path.write_bytes(spoilt)
+    wal.write_bytes(b"")
+    assert len(Inspect().survey(RUN, tmp_path).unreadable) == 1
+    said = prepare(tmp_path)
+    assert {line.split()[0] for line in said} >= {path.name, wal.name}
+    assert not list(path.parent.glob(f"{path.name}*"))
+    aside = tmp_path / "set-aside"
+    assert (aside / path.name).read_bytes() == spoilt
+    assert (aside / wal.name).exists()
+    assert Inspect().survey(RUN, tmp_path).unreadable == ()
+    assert prepare(tmp_path) == ()
+
+
+def test_a_buffer_that_cannot_be_opened_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Locked is not damaged."""
+    inspect_work(tmp_path, ["killed"])
+    path = buffer(tmp_path, killed_rows())
+
+    def locked(place: Path, option: str) -> tuple[dict[str, Any], ...]:
+        raise sqlite3.OperationalError("database is locked")
+
+    monkeypatch.setattr(inspect_buffer, "_queried", locked)
+    prepare(tmp_path)
+    assert path.exists()
 
 
 def test_a_buffer_of_a_dead_process_keeps_its_name(tmp_path: Path) -> None:

@@ -10,14 +10,14 @@ import errno
 import os
 import random
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 SECTOR = 512
 MAGIC = 0x6A736677736872
-FLUSH, DISCARD = 1, 4
+FLUSH, FUA, DISCARD = 1, 2, 4
 _BLOCK = 4096
 KEPT, TORN = 0.5, 0.15
 """Shares of the unflushed writes that are there whole, and in part."""
@@ -33,14 +33,24 @@ class Entry:
     flags: int
 
     @property
-    def is_flush(self) -> bool:
-        """Whether all before it is on the disk."""
-        return bool(self.flags & FLUSH)
+    def flushes(self) -> bool:
+        """Whether all before it is on the disk when it is done."""
+        return bool(self.flags & (FLUSH | FUA))
 
     @property
     def is_discard(self) -> bool:
         """Whether it frees its place and carries no bytes."""
         return bool(self.flags & DISCARD)
+
+    @property
+    def writes(self) -> bool:
+        """Whether it changes bytes of the disk."""
+        return self.size > 0 and not self.is_discard
+
+    @property
+    def begins(self) -> int:
+        """Where its head lies in the log."""
+        return self.data - SECTOR
 
     @property
     def ends(self) -> int:
@@ -97,7 +107,7 @@ def _entry(file: BinaryIO, at: int) -> Entry | None:
 
 def flushed(entries: Sequence[Entry]) -> int:
     """How many of them the last flush covers."""
-    return max((n + 1 for n, entry in enumerate(entries) if entry.is_flush), default=0)
+    return max((n + 1 for n, entry in enumerate(entries) if entry.flushes), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +125,11 @@ class Moment:
         with self.log.open("rb") as source, to.open("r+b") as target:
             for entry in self.entries[:sure]:
                 _play(source, target, entry, entry.size)
-            for entry in _writes(self.entries[sure:]):
+            for entry in (entry for entry in self.entries[sure:] if entry.writes):
                 size = _kept(entry, drawn)
                 spoilt += size < entry.size
                 _play(source, target, entry, size)
         return spoilt
-
-
-def _writes(entries: Sequence[Entry]) -> Iterator[Entry]:
-    return (entry for entry in entries if entry.size and not entry.is_discard)
 
 
 def _kept(entry: Entry, drawn: random.Random) -> int:
@@ -135,7 +141,7 @@ def _kept(entry: Entry, drawn: random.Random) -> int:
 
 
 def _play(source: BinaryIO, target: BinaryIO, entry: Entry, size: int) -> None:
-    if entry.is_discard or not size:
+    if not entry.writes or not size:
         return
     source.seek(entry.data)
     target.seek(entry.offset)

@@ -55,6 +55,8 @@ class Found:
 
     states: int = 0
     bad: int = 0
+    stored_alone: int = 0
+    """Witnessed episodes whose evidence only the store had, summed over the states."""
     kinds: Counter[str] = field(default_factory=Counter)
     shown: list[str] = field(default_factory=list)
 
@@ -70,6 +72,7 @@ class Found:
         """The same of other states."""
         self.states += other.states
         self.bad += other.bad
+        self.stored_alone += other.stored_alone
         self.kinds += other.kinds
         self.shown = [*self.shown, *other.shown][:SHOWN]
 
@@ -78,6 +81,7 @@ class Found:
         return {
             "states": self.states,
             "bad": self.bad,
+            "stored_alone": self.stored_alone,
             "kinds": dict(self.kinds),
             "shown": self.shown,
         }
@@ -120,6 +124,7 @@ def _part(job: tuple[Path, int, int, int, int]) -> Found:
         last = None if first + count >= most else first + count
         for state in islice(states(recording.log.entries, most, seed), first, last):
             found.add(state, _wrong(recording, reader, image, point, state))
+        found.stored_alone = reader.stored_alone
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return found

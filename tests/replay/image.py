@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from replay.log import DiskLog, Entry
+from lab.writelog import Entry
+from replay.log import DiskLog
 from replay.states import DiskState
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -47,7 +48,9 @@ class Image:
 
     def _write(self, target: int, entry: Entry, offset: int, size: int) -> None:
         if entry.writes:
-            os.pwrite(target, os.pread(self._data, size, entry.data + offset), entry.at + offset)
+            os.pwrite(
+                target, os.pread(self._data, size, entry.data + offset), entry.offset + offset
+            )
 
 
 def _copy(source: int, target: int, size: int) -> None:

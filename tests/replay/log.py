@@ -1,40 +1,10 @@
-"""The log of a disk: every write and every flush in order, as qemu's driver `blklogwrites` keeps it.
+"""A whole log of a disk (the format: lab/writelog.py), and what lies between two flushes of it."""
 
-The format is that of the kernel's dm-log-writes (Documentation/admin-guide/device-mapper/log-writes.rst): a superblock,
-then for each request a sector that says what it was, and the data behind it.
-"""
-
-import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-MAGIC, VERSION = 0x6A736677736872, 1
-SECTOR = 512
-FLUSH, FUA, DISCARD, MARK = 1, 2, 4, 8
-_HEAD = struct.Struct("<QQQI")
-_ENTRY = struct.Struct("<QQQQ")
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One request. `begins`, `data`: places in the log; `at`, `size`: places on the disk, in bytes."""
-
-    begins: int
-    at: int
-    size: int
-    flags: int
-    data: int
-
-    @property
-    def flushes(self) -> bool:
-        """Whether all that was written before it is durable when it is done."""
-        return bool(self.flags & (FLUSH | FUA))
-
-    @property
-    def writes(self) -> bool:
-        """Whether it changes bytes of the disk."""
-        return self.size > 0 and not self.flags & DISCARD
+from lab.writelog import MAGIC, Entry, Log
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,28 +24,18 @@ class DiskLog:
 
 
 class BadLog(Exception):
-    """It is no log, or is cut off."""
+    """It is no log."""
 
 
 def read_log(path: Path) -> DiskLog:
-    """Parse it. The count in the superblock is that of the last flush: what lies behind is read as far as it goes."""
+    """As far as it goes: the last entry of one that was cut off is left out. Raises BadLog."""
     with path.open("rb") as file:
-        head = file.read(SECTOR)
-        if len(head) < _HEAD.size:
-            raise BadLog(f"{path}: {len(head)} bytes are no log")
-        magic, version, count, sector = _HEAD.unpack_from(head)
-        if (magic, version) != (MAGIC, VERSION):
-            raise BadLog(f"{path}: magic {magic:#x}, version {version}: no log of writes")
-        entries: list[Entry] = []
-        at, end = sector, path.stat().st_size
-        while len(entries) < count and at + sector <= end:
-            file.seek(at)
-            where, sectors, flags, _ = _ENTRY.unpack(file.read(_ENTRY.size))
-            size = sectors * SECTOR if sector == SECTOR else sectors * sector
-            unit = SECTOR if sector == SECTOR else sector
-            entries.append(Entry(at, where * unit, size, flags, at + sector))
-            at += sector + (0 if flags & DISCARD else size)
-    return DiskLog(path, tuple(entries))
+        if int.from_bytes(file.read(8), "little") != MAGIC:
+            raise BadLog(f"{path}: no log of writes")
+    log = Log(path)
+    log.look()
+    size = path.stat().st_size
+    return DiskLog(path, tuple(entry for entry in log.entries if entry.ends <= size))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,12 @@
 """What the product's own readers make of a disk after a power cut, and what the store knew by then."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from spoteval.control.boot import recorded_boot
 from spoteval.control.enders import enders
@@ -12,6 +14,7 @@ from spoteval.control.ending import read_end
 from spoteval.control.runfiles import (
     active_run,
     interruptions,
+    over,
     progress,
     read_intended,
     read_run,
@@ -19,7 +22,7 @@ from spoteval.control.runfiles import (
 from spoteval.files import read_lines, read_record
 from spoteval.harness.registry import adapter
 from spoteval.paths import DurablePaths, RunPaths
-from spoteval.publication.keys import original
+from spoteval.publication.keys import original, part_key
 from spoteval.run import RunRecord
 from spoteval.shape import Table, Unreadable
 from spoteval_agents.publication_follower.journal import Journal
@@ -47,6 +50,8 @@ class Reader:
     """Reads one disk after the other."""
 
     url: str
+    stored_alone: int = 0
+    """Witnessed episodes, summed over all disks, of which the store alone had the evidence."""
     _memo: Memo = field(default_factory=dict)
 
     def problems(self, disk: DurablePaths, run: str, store: Mapping[str, Published]) -> list[str]:
@@ -63,8 +68,31 @@ class Reader:
         record = read_run(paths)
         if isinstance(record, RunRecord):
             wrong, ended = self._known(paths.work, partial(_harness, paths, record))
-            found += [*wrong, *_lost(paths, ended)]
+            found += [*wrong, *self._lost(paths, record, ended, store)]
         return found
+
+    def _lost(
+        self,
+        paths: RunPaths,
+        record: RunRecord,
+        ended: frozenset[str],
+        store: Mapping[str, Published],
+    ) -> Iterator[str]:
+        """Every witnessed episode has its evidence on the disk, or in the store and does not begin again."""
+        lines = [
+            line for line in read_lines(paths.finished).records if line["episode"] not in ended
+        ]
+        if not lines:
+            return
+        begins = _begins_again(record, paths)
+        for line in lines:
+            key = str(line["episode"])
+            if begins(key):
+                yield f"finished, and would be run again: {key}"
+            elif not all(_is_stored(record.name, line, part, store) for part in _parts(line)):
+                yield f"finished, and its evidence is gone: {key}"
+            else:
+                self.stored_alone += 1
 
     def _known(
         self, place: Path, read: Callable[[], tuple[tuple[str, ...], frozenset[str]]]
@@ -140,12 +168,27 @@ def _harness(paths: RunPaths, record: RunRecord) -> tuple[tuple[str, ...], froze
     return tuple(wrong), frozenset(ended)
 
 
-def _lost(paths: RunPaths, ended: frozenset[str]) -> Iterator[str]:
-    """Every witnessed episode has its evidence, or it would be run again."""
-    known = progress(paths)
-    if not isinstance(known, Unreadable):
-        lost = sorted(known.finished_keys - ended)
-        yield from (f"finished, and its evidence is gone: {key}" for key in lost)
+def _begins_again(record: RunRecord, paths: RunPaths) -> Callable[[str], bool]:
+    """Which episodes the harness would begin, were it started now as boot-resume starts it."""
+    argv = adapter(record.plan.harness).command(record, paths.work, over(paths)).argv
+    if "--sample-id" not in argv:
+        return lambda _: True
+    patterns = argv[argv.index("--sample-id") + 1].split(",")
+    return lambda key: any(
+        fnmatchcase(key.split("/")[1], one.rpartition(":")[2]) for one in patterns
+    )
+
+
+def _parts(line: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    return [part for part in line["parts"] if not part.get("withheld")]
+
+
+def _is_stored(
+    run: str, line: Mapping[str, Any], part: Mapping[str, Any], store: Mapping[str, Published]
+) -> bool:
+    """Byte for byte as the witness has it."""
+    item = store.get(part_key(run, line["episode"], line["attempt"], part["name"]))
+    return item is not None and hashlib.sha256(item.data).hexdigest() == part["sha256"]
 
 
 def _digest(place: Path) -> bytes:

@@ -4,7 +4,8 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from replay.log import SECTOR, Entry, Stretch, stretches
+from lab.writelog import SECTOR, Entry
+from replay.log import Stretch, stretches
 
 SHARES = (0.15, 0.5, 0.85, 1.0)
 """How much of what is unflushed came to the disk, in turn; 1.0: all up to the cut."""

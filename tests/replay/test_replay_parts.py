@@ -2,23 +2,34 @@
 
 import struct
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from drill_story import RUN, Story, marker_id, told
+from harness_runs import inspect_work, run_of
+from lab.writelog import FLUSH, MAGIC, SECTOR, Entry
+from replay import reading
 from replay.campaign import SLACK_NS, Found, Recording
-from replay.log import FLUSH, MAGIC, SECTOR, BadLog, DiskLog, Entry, read_log, stretches
+from replay.log import BadLog, DiskLog, read_log, stretches
 from replay.reading import Published, Reader
 from replay.states import DiskState, states
-from spoteval.files import write_record
+from spoteval.files import append_line, write_record
 from spoteval.paths import DurablePaths
-from spoteval.publication.keys import interruption_key, manifest_key, segment_key
+from spoteval.publication.keys import (
+    interruption_key,
+    manifest_key,
+    part_key,
+    segment_key,
+)
+
+LOST = "demo/item-002/1"
 
 
 def entry(at: int, size: int, flags: int = 0) -> Entry:
-    """One request, whose place in the log nobody asks for."""
-    return Entry(at, at, size, flags, at)
+    """One request, whose place in the log is that on the disk."""
+    return Entry(at, size, at + SECTOR, flags)
 
 
 LOG = (
@@ -45,9 +56,9 @@ def test_a_log_is_read_as_it_was_written(tmp_path: Path) -> None:
     """Places in bytes; a flush has no data."""
     path = written(tmp_path / "log", [(8, 0, b"a" * 1024), (0, FLUSH, b""), (2, 0, b"b" * 512)])
     first, flush, last = read_log(path).entries
-    assert (first.at, first.size, first.data) == (4096, 1024, 2 * SECTOR)
+    assert (first.offset, first.size, first.data) == (4096, 1024, 2 * SECTOR)
     assert (flush.flushes, flush.writes) == (True, False)
-    assert (last.at, last.size, last.begins) == (1024, 512, 5 * SECTOR)
+    assert (last.offset, last.size, last.begins) == (1024, 512, 5 * SECTOR)
 
 
 def test_a_log_that_was_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
@@ -165,6 +176,53 @@ def test_a_broken_disk_is_not_called_whole(tmp_path: Path, what: str) -> None:
     broken(story)
     found = Reader("file:///store").problems(story.disk, RUN, store)
     assert any(said in why for why in found), found
+
+
+@pytest.fixture
+def torn_log(tmp_path: Path) -> tuple[DurablePaths, dict[str, Published]]:
+    """The log that a witnessed episode ended in has its name and its size on the disk, and zeros for bytes."""
+    disk = DurablePaths(tmp_path)
+    run = disk.run("demo")
+    logs = inspect_work(run.work, ["killed", "killed-recovered"])
+    (logs / "killed-recovered.eval").write_bytes(bytes(5000))
+    write_record(disk.sentinel, {"instance": "gpu-1"})
+    write_record(run.record, run_of("inspect").record())
+    data = b"a sample"
+    part = {"name": "sample.json", "size": len(data), "sha256": sha256(data).hexdigest()}
+    append_line(run.finished, {"episode": LOST, "attempt": 2, "native_id": "x", "parts": [part]})
+    item = Published(part_key("demo", LOST, 2, "sample.json"), 0, data)
+    return disk, {item.key: item}
+
+
+def test_evidence_in_the_store_alone_is_counted(
+    torn_log: tuple[DurablePaths, dict[str, Published]],
+) -> None:
+    """Nothing is lost: it was put before it was witnessed, and the harness is told not to begin it."""
+    reader = Reader("file:///store")
+    assert reader.problems(torn_log[0], "demo", torn_log[1]) == []
+    assert reader.stored_alone == 1
+
+
+@pytest.mark.parametrize("stored", [None, b"another sample"])
+def test_evidence_that_is_nowhere_is_lost(
+    torn_log: tuple[DurablePaths, dict[str, Published]], stored: bytes | None
+) -> None:
+    """Neither on the disk nor, as it was, in the store."""
+    disk, store = torn_log
+    found = {key: Published(key, 0, stored) for key in store} if stored is not None else {}
+    assert Reader("file:///store").problems(disk, "demo", found) == [
+        f"finished, and its evidence is gone: {LOST}"
+    ]
+
+
+def test_what_a_harness_would_begin_again_is_not_whole(
+    torn_log: tuple[DurablePaths, dict[str, Published]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the store has."""
+    monkeypatch.setattr(reading, "over", lambda _: frozenset())
+    assert Reader("file:///store").problems(torn_log[0], "demo", torn_log[1]) == [
+        f"finished, and would be run again: {LOST}"
+    ]
 
 
 def test_an_empty_disk_before_anything_was_published_is_whole(tmp_path: Path) -> None:

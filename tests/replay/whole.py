@@ -15,7 +15,7 @@ from replay.campaign import Found, opened, replayed
 from replay.log import BadLog
 from replay.recorder import TIMES, NotRecorded, record
 
-OWN = ("tests/replay",)
+OWN = ("tests/replay", "tests/lab/writelog.py")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -79,6 +79,7 @@ def _say(done: dict[str, Any]) -> None:
     )
     for text in done["shown"]:
         print(f"  {text}")
+    print(f"{done['stored_alone']} times was the store the only one to hold a finished episode")
     print(
         f"{done['states']} states in {done['took_s']:.0f} s: {done['bad']} unreadable or denying"
         f" what the store had" + (" (every fsync left out)" if done["mutant"] else "")

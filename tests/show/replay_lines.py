@@ -40,7 +40,8 @@ def line_of(what: str, found: Mapping[str, Any], wanted: int) -> Line:
     """ok where all were read and none denies anything."""
     figure = (
         f"{found['states']} states, {found['bad']} unreadable or denying what the store had;"
-        f" {found['flushes']} flushes, {found['took_s']:.0f} s"
+        f" {found['flushes']} flushes, {found['took_s']:.0f} s; the store alone had a finished episode"
+        f" {found['stored_alone']} times"
     )
     return judged(found["bad"] == 0 and found["states"] >= wanted, what, figure)
 

@@ -10,7 +10,13 @@ from spoteval.clock import read_now
 from spoteval.files import read_text
 from spoteval.harness.contract import Command, StopStep, Survey
 from spoteval.harness.inspect_args import option, without
-from spoteval.harness.inspect_buffer import SIDECARS, Buffer, buffers, database_files
+from spoteval.harness.inspect_buffer import (
+    SIDECARS,
+    Buffer,
+    buffers,
+    damaged,
+    database_files,
+)
 from spoteval.harness.inspect_log import Log, read_log
 from spoteval.harness.inspect_repair import (
     free_buffers,
@@ -88,6 +94,7 @@ class Inspect:
         logs = work / "logs"
         said = [*remove_leftovers(logs)]
         said += set_aside(_not_ours(self._logs(logs), logs), work / "set-aside")
+        said += set_aside(damaged(work / "home"), work / "set-aside")
         found = [item for item in buffers(work / "home") if isinstance(item, Buffer)]
         readable = [log for log in self._logs(logs).values() if isinstance(log, Log)]
         said += order_logs(readable, found, int(read_now().wall.timestamp() * 1e9))

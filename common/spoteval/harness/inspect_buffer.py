@@ -47,6 +47,27 @@ def buffers(home: Path) -> Iterator[Reading[Buffer]]:
             yield rows if isinstance(rows, Unreadable) else Buffer(path, log, int(pid), rows)
 
 
+def damaged(home: Path) -> Iterator[tuple[Path, str]]:
+    """The databases that SQLite itself calls damaged, with its words, and the files beside them.
+
+    Inspect never syncs a buffer (`PRAGMA synchronous=OFF`): the power may go between any two of its pages.
+    """
+    for path in database_files(home):
+        if path.suffix == ".db" and not path.is_symlink() and (why := _damage(path)) is not None:
+            beside = (path.with_name(path.name + end) for end in SIDECARS)
+            yield from ((file, why) for file in (path, *beside) if file.is_file())
+
+
+def _damage(path: Path) -> str | None:
+    try:
+        _queried(path, "mode=ro")
+    except sqlite3.OperationalError:
+        return None  # locked, or not to be opened: that says nothing of its pages
+    except (sqlite3.DatabaseError, ValueError) as error:
+        return f"is damaged ({error})"
+    return None
+
+
 def _rows(path: Path) -> Reading[tuple[dict[str, Any], ...]]:
     try:
         return _queried(path, "mode=ro")

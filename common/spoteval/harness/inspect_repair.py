@@ -9,6 +9,7 @@ Each of these was seen to happen with Inspect 0.3.285:
 - The log written last counts as the furthest. A recovery that was killed half-way, or a clock that was set back,
   leaves one that is not: what only the others hold runs again.
 - A kill during a flush leaves a temporary file as large as the log.
+- A power cut leaves buffers that SQLite calls malformed, and that stay so.
 """
 
 import os
@@ -34,7 +35,7 @@ def remove_leftovers(logs: Path) -> list[str]:
 
 
 def set_aside(wrong: Iterable[tuple[Path, str]], aside: Path) -> list[str]:
-    """Move logs out of Inspect's sight, each for the reason beside it. Nothing of them is thrown away."""
+    """Move files out of Inspect's sight, each for the reason beside it. Nothing of them is thrown away."""
     said = []
     for path, why in wrong:
         target = _free(aside / path.name)
