@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from bench.publication_bench import Bench, Row, median, said
 from bench.publication_data import lay, move_in, name_of
 from bench.publication_guest import Place, prepare
-from bench.publication_rows import Bench, Row, median, said
 from slow_link import Link, link_to
 from spoteval.clock import read_now
 from spoteval.control import requests

