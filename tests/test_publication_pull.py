@@ -229,13 +229,14 @@ def test_no_name_leads_out_of_the_target(tmp_path: Path) -> None:
 
 
 def test_keys_of_no_known_kind_are_named(guest: Guest, tmp_path: Path) -> None:
-    """Heartbeats and conflicts are no part of the tree; what nobody knows is said."""
+    """Heartbeats are no part of the tree; what nobody knows is said, and what met another's under its name."""
     prefix = f"runs/{RUN}/"
     for key in ("conflicts/1/1/ab/x", "novel/x", "state/x", "episodes/1/x", "log/h/n/1"):
         guest.store.put(prefix + key, b"x")
     report = pull(guest.store, RUN, tmp_path / "out")
     unknown = [f"{prefix}{key}" for key in ("episodes/1/x", "log/h/n/1", "novel/x", "state/x")]
-    assert [item.path for item in report.differences] == unknown
+    conflict = f"{prefix}conflicts/1/1/ab"
+    assert [item.path for item in report.differences] == [*unknown, conflict]
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from pathlib import Path
 from spoteval.clock import Now, monotonic_s, parse_stamp, stamp
 from spoteval.files import read_record, write_record
 from spoteval.harness.directory import contents
-from spoteval.publication.keys import safe_path
 from spoteval.shape import ShapeError, Table
+from spoteval_agents.publication_follower.part import as_text
 
 SLICE_S = 0.05
 EVERY_S = 3600.0
@@ -115,7 +115,7 @@ class Audit:
         except OSError as error:
             self._tell(name, f"not readable: {error.strerror}")
             return
-        lying = {_as_text(part): path for part, path in lying.items()}
+        lying = {as_text(part): path for part, path in lying.items()}
         for extra in sorted(lying.keys() - meant.keys()):
             self._tell(f"{name}/{extra}", "was written after the episode was published")
         for part, entry in meant.items():
@@ -158,11 +158,3 @@ def _parsed(line: bytes) -> Mapping[str, object]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _as_text(name: str) -> str:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return safe_path(name)
-    return name

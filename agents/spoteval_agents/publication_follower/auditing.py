@@ -1,9 +1,8 @@
 """One slice of the audit after a pass that left nothing over; what it finds is said once for each file."""
 
-from spoteval.control.eventlog import log_event, tell
-from spoteval.files import read_lines
 from spoteval.paths import RunPaths
 from spoteval_agents.publication_follower.audit import Audit
+from spoteval_agents.publication_follower.calling import call_once
 from spoteval_agents.publication_follower.decide import altered
 from spoteval_agents.publication_follower.job import World
 from spoteval_agents.publication_follower.memory import Memory
@@ -27,13 +26,6 @@ def audit(world: World, memory: Memory) -> None:
 
 def _call(world: World, found: Audit, before: set[str], paths: RunPaths) -> None:
     """A person is called, and the run's own events say what was told, also before this process."""
-    new = sorted(found.found.keys() - before)
-    if not new:
-        return
-    told = {record.get("reason") for record in read_lines(paths.events).records}
-    for name in new:
-        now = world.clock()
-        event = altered(found.found[name], world.config.instance, world.session, now.wall)
-        if event.reason not in told:
-            log_event(paths.events, event)
-            tell(str(event.reason), warning=True)
+    new, at = sorted(found.found.keys() - before), world.clock().wall
+    instance, session = world.config.instance, world.session
+    call_once(paths, (altered(found.found[name], instance, session, at) for name in new))

@@ -8,13 +8,15 @@ from dataclasses import dataclass, field, replace
 
 from spoteval.episode import Attempt, Extra, Part
 from spoteval.files import append_lines
-from spoteval.publication.keys import manifest_key, part_key, safe_path
+from spoteval.publication.keys import manifest_key, part_key
 from spoteval.publication.manifest import PartEntry, manifest_bytes, witness_line
-from spoteval.store.contract import StoreError, StoreRefused
-from spoteval_agents.publication_follower.evidence import Below, Evidence, take
+from spoteval.store.contract import Put, StoreError, StoreRefused
+from spoteval_agents.publication_follower.aside import note_conflict, put_aside
+from spoteval_agents.publication_follower.evidence import Below, Evidence
 from spoteval_agents.publication_follower.journal import held
 from spoteval_agents.publication_follower.lanes import Failed, Lanes
 from spoteval_agents.publication_follower.numbers import attempt_id
+from spoteval_agents.publication_follower.part import as_text, part_name, take_part
 from spoteval_agents.publication_follower.screen import secret_of
 from spoteval_agents.publication_follower.sending import Done, Target
 from spoteval_agents.publication_follower.work import Begun, Blob, PutEpisode
@@ -31,6 +33,10 @@ class _Episode:
     work: PutEpisode
     taken: list[_Taken]
     earlier: dict[str, tuple[Blob, ...]]
+    is_first: bool
+    """Whether nothing of it was ever put from here: then what exists is somebody else's."""
+    is_aside: bool = False
+    """Whether its name in the store is taken."""
     done: Done = field(default_factory=Done)
     entries: list[PartEntry] = field(default_factory=list)
     line: dict[str, object] = field(default_factory=dict)
@@ -62,6 +68,8 @@ def publish_batch(
         for item in batch.values():
             extras = [_told(target, extra) for extra in item.attempt.extras]
             item.line = witness_line(target.screen.told(item.attempt), item.entries, extras)
+            if item.is_aside:
+                note_conflict(target, item.attempt, item.line)
         lines = [item.line for item in batch.values()]
         append_lines(target.paths.finished, lines, alone=True)
     batch = _stage(batch, answers, lanes, lambda item: _manifest(target, item), _always)
@@ -123,7 +131,8 @@ def _prepared(target: Target, work: PutEpisode) -> _Episode:
             taken.append((part, key, read))
         below.sync()
     earlier = {key: target.journal.intents(key) for _, key, _ in taken}
-    return _Episode(work, taken, earlier)
+    is_first = target.journal.is_first(target.run, attempt_id(attempt))
+    return _Episode(work, taken, earlier, is_first)
 
 
 def _begin(target: Target, batch: Sequence[_Episode]) -> None:
@@ -152,73 +161,78 @@ class _Away:
 
 def _send(target: Target, item: _Episode, away: _Away) -> None:
     """The parts of one episode, one after another."""
-    for part, key, evidence in item.taken:
-        if away.times >= AWAY_AFTER:
-            raise _NotTried
-        name = part_name(part)
-        if evidence.secret is not None:
-            found = evidence.blob
-            item.done.withheld.append(f"{name} {secret_of(evidence.secret)}")
-        else:
-            try:
-                found = _sent(target, key, evidence, item.earlier[key], item.done)
-            except StoreError as error:
-                away.times += not isinstance(error, StoreRefused)
-                raise
-            away.times = 0
-        item.entries.append(
-            PartEntry(name, found.size, found.sha256, evidence.mode, withheld=evidence.secret)
-        )
+    try:
+        for taken in item.taken:
+            if away.times >= AWAY_AFTER:
+                raise _NotTried
+            item.entries.append(_entry(taken, _carried(target, item, taken, away)))
+    except _Foreign:
+        item.is_aside = True
+        item.entries = [_entry(taken, taken[2].blob) for taken in item.taken]
+    item.done.withheld += [
+        f"{entry.name} {secret_of(entry.withheld)}" for entry in item.entries if entry.withheld
+    ]
     item.taken.clear()  # its bytes are not needed any more
 
 
-def _sent(
-    target: Target, key: str, evidence: Evidence, earlier: tuple[Blob, ...], done: Done
-) -> Blob:
+def _entry(taken: _Taken, found: Blob) -> PartEntry:
+    part, _, evidence = taken
+    return PartEntry(
+        part_name(part), found.size, found.sha256, evidence.mode, withheld=evidence.secret
+    )
+
+
+def _carried(target: Target, item: _Episode, taken: _Taken, away: _Away) -> Blob:
+    """One part, sent unless it holds a secret; returns what the store holds of it."""
+    _, key, evidence = taken
+    if evidence.secret is not None:
+        return evidence.blob
+    try:
+        found = _sent(target, key, evidence, item)
+    except StoreError as error:
+        away.times += not isinstance(error, StoreRefused)
+        raise
+    away.times = 0
+    return found
+
+
+class _Foreign(Exception):
+    """The store holds bytes under the name of a part that are not known to be ours."""
+
+
+def _sent(target: Target, key: str, evidence: Evidence, item: _Episode) -> Blob:
     """What was put before a crash stays what the attempt's part is, whatever the harness made of its file since.
 
     With a lost journal nothing was meant before, and what exists is what this very attempt put.
     """
-    known = target.journal.put.get(key)
+    known, earlier = target.journal.put.get(key), item.earlier[key]
     if known is None and not target.journal.is_taken(key):
         answer = target.put(key, evidence)
-        known = held(answer, evidence.blob, earlier or (evidence.blob,))
-        done.count(answer, evidence.blob)
+        if not (answer is Put.EXISTS and item.is_first):
+            known = held(answer, evidence.blob, earlier or (evidence.blob,))
+        item.done.count(answer, evidence.blob)
     if known is None:
         target.journal.taken(key)
-        raise StoreError(f"{target.store.url}/{key}: holds bytes that are not known to be ours")
+        raise _Foreign
     return known
 
 
 def _manifest(target: Target, item: _Episode) -> None:
     """Written last: from here on the episode is published."""
     key = manifest_key(target.run, item.attempt.key, item.attempt.number)
-    answer = target.store.put(key, manifest_bytes(target.run, item.line))
-    item.done.episodes = int(answer.is_ours)
+    if not item.is_aside:
+        answer = target.store.put(key, manifest_bytes(target.run, item.line))
+        item.done.episodes = int(answer.is_ours)
+        if answer is Put.EXISTS and item.is_first:
+            item.is_aside = True
+            note_conflict(target, item.attempt, item.line)
+    if item.is_aside:
+        put_aside(target, item.attempt, item.line, item.done)
 
 
 def _told(target: Target, extra: Extra) -> Extra:
     """As a record may tell it: a link's target can hold a secret, and a name may be no text."""
-    target_text = None if extra.target is None else _as_text(extra.target)
+    target_text = None if extra.target is None else as_text(extra.target)
     if target_text is not None and (secret := target.screen.needles.found_in(target_text.encode())):
         target_text = f"withheld: {secret_of(secret)}"
-    return replace(extra, name=_as_text(extra.name), target=target_text)
-
-
-def take_part(target: Target, part: Part) -> Evidence:
-    """The evidence of one part, wherever it lies."""
-    read = None if part.member is None else (lambda: target.read_part(part))
-    return take(part.path, target.paths.root, read, target.screen)
-
-
-def part_name(part: Part) -> str:
-    """Its name as text: what cannot stand in a record is percent-encoded, so that it blocks no episode."""
-    return _as_text(part.name)
-
-
-def _as_text(name: str) -> str:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return safe_path(name)
-    return name
+    return replace(extra, name=as_text(extra.name), target=target_text)

@@ -10,17 +10,16 @@ from spoteval.control.disk import prove
 from spoteval.control.eventlog import log_event
 from spoteval.control.requests import Answer, Request
 from spoteval.decision import Decision
-from spoteval.files import read_lines
 from spoteval.paths import DurablePaths
 from spoteval.shape import Unreadable
 from spoteval.store.contract import Store, StoreError
+from spoteval_agents.publication_follower.calling import call_for_files
 from spoteval_agents.publication_follower.decide import (
     AGENT,
     decide,
     nothing,
     stuck,
     unclaimed,
-    withheld,
 )
 from spoteval_agents.publication_follower.heartbeat import beat_of
 from spoteval_agents.publication_follower.job import GoOn, World, active_record, make_job
@@ -154,25 +153,13 @@ def _tell(world: World, memory: Memory, job: Job, outcome: Outcome) -> None:
         memory.due_s = now.mono_s  # a slice is bounded so that requests are heard, not to go slowly
     away_s = memory.judge(outcome, now)
     memory.say(decide(outcome, away_s), now)
-    _call_for_withheld(world, job, outcome, now)
+    call_for_files(world, memory, job, outcome)
     since = memory.failing_since
     failing_s = elapsed_s(since, now) if since is not None else None
     if failing_s is not None and failing_s >= CALL_AFTER_S and not memory.called:
         memory.called = True
         event = stuck(outcome, failing_s, world.config.instance, world.session, now.wall)
         log_event(job.target.paths.events, event)
-
-
-def _call_for_withheld(world: World, job: Job, outcome: Outcome, now: Now) -> None:
-    """Once for each file: the run's own events say what was told, also before this process."""
-    if not outcome.withheld:
-        return
-    events = job.target.paths.events
-    told = {record.get("reason") for record in read_lines(events).records}
-    for name, held in outcome.withheld.items():
-        event = withheld(name, held.why, world.config.instance, world.session, now.wall)
-        if event.reason not in told:
-            log_event(events, event)
 
 
 def _note_progress(

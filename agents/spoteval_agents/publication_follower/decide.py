@@ -91,20 +91,34 @@ def stuck(outcome: Outcome, failing_s: float, instance: str, session: str, at: d
         f"publication stuck {failing_s / 60:.0f} min: {first}; "
         f"{outcome.left} episodes only on the disk"
     )
-    plain = "".join(char if char.isprintable() else "?" for char in reason)
-    return Event(at, NEEDS_YOU, AGENT, instance, session=session, reason=plain)
+    return _call(reason, instance, session, at)
 
 
 def altered(what: str, instance: str, session: str, at: datetime) -> Event:
     """The call for a person about a file that is not any more what was published of it."""
     reason = f"{what}; what is published stays as it was (spoteval verify compares)"
-    plain = "".join(char if char.isprintable() else "?" for char in reason)
-    return Event(at, NEEDS_YOU, AGENT, instance, session=session, reason=plain)
+    return _call(reason, instance, session, at)
 
 
 def withheld(name: str, why: str, instance: str, session: str, at: datetime) -> Event:
     """The call for a person. It names file and credential, never the secret."""
     reason = f"withheld: {name} {why} (replace the key, then restart the follower: docs/secrets.md)"
+    return _call(reason, instance, session, at)
+
+
+def conflicting(prefix: str, instance: str, session: str, at: datetime) -> Event:
+    """The call for a person about an attempt whose name in the store somebody else has."""
+    return _call(conflict_text(prefix), instance, session, at)
+
+
+def conflict_text(prefix: str) -> str:
+    """What a person should know of an attempt that was put below `prefix`."""
+    _, _, _, episode, attempt, _ = prefix.rstrip("/").split("/")
+    taken = f"episodes/{episode}/{attempt} in the store has bytes that were not put from here"
+    return f"conflict: {taken}; ours are in {prefix} (docs/publication.md)"
+
+
+def _call(reason: str, instance: str, session: str, at: datetime) -> Event:
     plain = "".join(char if char.isprintable() else "?" for char in reason)
     return Event(at, NEEDS_YOU, AGENT, instance, session=session, reason=plain)
 

@@ -18,6 +18,7 @@ from spoteval.run import RunRecord
 from spoteval.shape import Unreadable
 from spoteval.store.contract import Store
 from spoteval_agents.publication_follower.decide import nothing
+from spoteval_agents.publication_follower.journal import Journal
 from spoteval_agents.publication_follower.lanes import Lanes
 from spoteval_agents.publication_follower.ledger import PUBLISHED, WITNESSED
 from spoteval_agents.publication_follower.memory import Memory
@@ -74,9 +75,11 @@ def make_job(
     """What the pass is about. Raises KeyError or ImportError where there is no adapter for the harness."""
     paths = disk.run(record.name)
     epoch = claimed(paths, world.session)
+    journal = memory.journal(disk, world.store.url)
+    _meet(journal, disk, paths)
     target = Target(
         store=store,
-        journal=memory.journal(disk, world.store.url),
+        journal=journal,
         run=record.name,
         host=world.config.instance,
         epoch=epoch if epoch is not None else 0,
@@ -94,6 +97,17 @@ def make_job(
     if memory.lanes is None or memory.lanes.count != count:
         memory.lanes = Lanes(count)
     return Job(target, record, survey, world.session, kind, go_on, memory.lanes)
+
+
+def _meet(journal: Journal, disk: DurablePaths, paths: RunPaths) -> None:
+    """A journal knows all that was put of a run which it meets before anything was.
+
+    The note beside it tells, should the journal be lost, that something may have been put before.
+    """
+    run = paths.root.name
+    note = disk.publication / "met" / f"{run}.json"
+    if not note.exists() and write_new_record(note, {"run": run}) and not paths.finished.exists():
+        journal.meet(run)
 
 
 def _survey(world: World, memory: Memory, target: Target, record: RunRecord) -> Survey:

@@ -13,6 +13,7 @@ from spoteval_agents.publication_follower.work import AttemptId, Begun, Blob
 
 _INTEND, _PUT, _TAKEN, _STORE = "intend", "put", "taken", "store"
 _BEGIN, _PUBLISHED, _WITNESS, _UPLOAD = "begin", "published", "witness", "upload"
+_MET, _CONFLICT = "met", "conflict"
 LEAST_BYTES = 4 << 20
 """A journal up to this size is not written anew."""
 GROWTH = 1.6
@@ -37,11 +38,14 @@ class Journal:
         """Keys of large files whose upload was begun and is not over, with its id."""
         self.progress: dict[str, object] = {}
         """Uploads that this process has on their way."""
+        self.conflicts: dict[tuple[str, AttemptId], str] = {}
+        """Attempts whose name in the store somebody else has, and below which prefix they went instead."""
         self.complaint: str | None = None
         self._intents: dict[str, list[Blob]] = {}
         self._taken: set[str] = set()
         self._ledgers: dict[str, Ledger] = {}
         self._witness: dict[str, int] = {}
+        self._met: set[str] = set()
         self._lock = Lock()
         url, torn = self._load()
         if torn > _MOST_TORN or torn < 0:
@@ -65,6 +69,24 @@ class Journal:
     def witness_bytes(self, run: str) -> int:
         """So much of the run's witness tells nothing but what is published already."""
         return self._witness.get(run, 0)
+
+    def is_first(self, run: str, name: AttemptId) -> bool:
+        """Whether it is certain that nothing of this attempt was ever put from here.
+
+        For that the journal has to know the run from its beginning: one that was lost, or is of another store, does
+        not.
+        """
+        is_ours = (run, name) in self.begun or self.ledger(run).has(name, PUBLISHED)
+        return run in self._met and not is_ours
+
+    def meet(self, run: str) -> None:
+        """From here on this journal has everything that is put of a run of which nothing was put yet."""
+        if run not in self._met:
+            self._write([{"did": _MET, "run": run}])
+
+    def conflict(self, run: str, name: AttemptId, prefix: str) -> None:
+        """The attempt goes below `prefix`, since its own name is taken; durable when it returns."""
+        self._write([{"did": _CONFLICT, "run": run, **_named(name), "prefix": prefix}])
 
     def numbers(self, run: str, episodes: Iterable[str]) -> Mapping[AttemptId, int]:
         """Numbers given to attempts of these episodes before their first part was sent."""
@@ -130,6 +152,10 @@ class Journal:
 
     def _lines(self) -> Iterator[dict[str, object]]:
         yield {"did": _STORE, "url": self._url}
+        for run in self._met:
+            yield {"did": _MET, "run": run}
+        for (run, name), prefix in self.conflicts.items():
+            yield {"did": _CONFLICT, "run": run, **_named(name), "prefix": prefix}
         for run, ledger in self._ledgers.items():
             for name, number, flags in ledger.all():
                 if flags & PUBLISHED:
@@ -174,6 +200,7 @@ class Journal:
             number += 1
         move_aside(self._path, aside)
         self._witness.clear()
+        self._met.clear()
         self.complaint = f"the journal was damaged: set aside as {aside.name}, and rebuilt"
         self.compact()
 
@@ -194,7 +221,9 @@ class Journal:
 
     def _learn(self, line: Mapping[str, object]) -> None:
         did, key = line.get("did"), line.get("key")
-        if did in (_BEGIN, _PUBLISHED, _WITNESS):
+        if did == _MET:
+            self._met.add(str(line.get("run")))
+        elif did in (_BEGIN, _PUBLISHED, _WITNESS, _CONFLICT):
             self._learn_run(did, str(line.get("run")), line)
         elif isinstance(key, str):
             self._learn_key(did, key, line)
@@ -204,9 +233,11 @@ class Journal:
         if did == _WITNESS and isinstance(size, int):
             self._witness[run] = size
             return
+        name = (str(line.get("episode")), str(line.get("native_id")))
+        if did == _CONFLICT:
+            self.conflicts[run, name] = str(line.get("prefix"))
         if not isinstance(number, int):
             return
-        name = (str(line.get("episode")), str(line.get("native_id")))
         if did == _PUBLISHED:
             self.ledger(run).mark(name, number, PUBLISHED)
             self._drop(run, name)

@@ -50,6 +50,8 @@ class Memory:
     held: dict[str, Held] = field(default_factory=dict)
     failing_since: Mark | None = None
     called: bool = False
+    conflicts: int = 0
+    """Attempts beside their names, of which a person was told."""
     took_at: Mark | None = None
     noted: tuple[int, Mark | None] | None = None
     """What idle-guard was told last: what waits, and when the store last took something."""
@@ -100,7 +102,7 @@ class Memory:
         """Forget what belongs to another run."""
         if self.run != run:
             self.run, self.read, self.failed = run, {}, frozenset()
-            self.held, self._screen, self.quiet = {}, None, None
+            self.held, self._screen, self.quiet, self.conflicts = {}, None, None, 0
             self._witness = self.cursor = self.audit = self._intended = None
 
     def learn(self, read: Mapping[str, Ident], failed: frozenset[str], now: Now) -> None:

@@ -1,13 +1,13 @@
 """One pass over one run: look, plan, work off, and look once more, since publishing writes to the witness."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from spoteval.clock import Now
 from spoteval.harness.contract import Survey
 from spoteval.run import RunRecord
 from spoteval_agents.publication_follower.counted import Counted
-from spoteval_agents.publication_follower.decide import chosen, plan
+from spoteval_agents.publication_follower.decide import chosen, conflict_text, plan
 from spoteval_agents.publication_follower.lanes import Lanes
 from spoteval_agents.publication_follower.ledger import PUBLISHED
 from spoteval_agents.publication_follower.memory import Memory, Quiet
@@ -16,6 +16,7 @@ from spoteval_agents.publication_follower.sending import Target
 from spoteval_agents.publication_follower.slice import Slice, joined, left_episodes, work_off
 from spoteval_agents.publication_follower.uploading import abort_stale
 from spoteval_agents.publication_follower.work import (
+    AttemptId,
     Held,
     Ident,
     Kind,
@@ -62,6 +63,7 @@ def make_pass(job: Job, memory: Memory, clock: Callable[[], Now]) -> Outcome:
     job = replace(job, target=replace(job.target, store=store))
     abort_stale(store, job.target.journal)
     done, todo, last, beyond = Slice(), Plan(()), Slice(), 0
+    conflicts = dict(job.target.journal.conflicts)
     for _ in range(ROUNDS):
         before = store.requests
         sight = glance(job.target.paths, job.record, job.survey, job.target.epoch)
@@ -84,7 +86,7 @@ def make_pass(job: Job, memory: Memory, clock: Callable[[], Now]) -> Outcome:
             work.name not in last.finished and work.name not in memory.held for work in todo.works
         ),
         errors=tuple(done.failed.values()),
-        complaints=(*todo.complaints, *store.complaints),
+        complaints=(*todo.complaints, *store.complaints, *_new_conflicts(job, conflicts)),
         withheld=memory.held,
         away=last.away,
         cut=done.cut,
@@ -95,6 +97,13 @@ def make_pass(job: Job, memory: Memory, clock: Callable[[], Now]) -> Outcome:
     memory.quiet = Quiet(sight, outcome) if is_quiet else None
     memory.note_witness(job.target)
     return outcome
+
+
+def _new_conflicts(job: Job, before: Mapping[tuple[str, AttemptId], str]) -> Iterator[str]:
+    """What this pass put beside its name."""
+    for name, prefix in job.target.journal.conflicts.items():
+        if name not in before:
+            yield conflict_text(prefix)
 
 
 def _round(job: Job, memory: Memory, done: Slice) -> tuple[Plan, Slice]:

@@ -7,11 +7,12 @@ from spoteval.episode import Attempt, Part
 from spoteval.publication.keys import manifest_key, part_key
 from spoteval.publication.manifest import manifest_bytes, parts_from
 from spoteval.shape import Table
-from spoteval_agents.publication_follower.batch import part_name, take_part
+from spoteval_agents.publication_follower.aside import is_aside, put_aside
 from spoteval_agents.publication_follower.evidence import Changed, OpenLog, take
 from spoteval_agents.publication_follower.growing import publish_log, publish_state
 from spoteval_agents.publication_follower.ledger import PUBLISHED
 from spoteval_agents.publication_follower.numbers import attempt_id
+from spoteval_agents.publication_follower.part import part_name, take_part
 from spoteval_agents.publication_follower.screen import Withheld, secret_of
 from spoteval_agents.publication_follower.sending import Done, Target, send
 from spoteval_agents.publication_follower.work import (
@@ -56,6 +57,10 @@ def _once(target: Target, work: PutOnce) -> Done:
 def _episode(target: Target, work: PutEpisode, line: Mapping[str, object]) -> Done:
     """A line that the witness has is the truth: the manifest is made from it alone."""
     done, attempt = Done(), work.attempt
+    if is_aside(target, attempt):
+        put_aside(target, attempt, line, done)
+        target.journal.finish(target.run, [(attempt_id(attempt), attempt.number)])
+        return done
     _send_again(target, attempt, line, done)
     key = manifest_key(target.run, attempt.key, attempt.number)
     if not target.journal.ledger(target.run).has(attempt_id(attempt), PUBLISHED):

@@ -67,11 +67,21 @@ def part_key(run: str, episode: str, attempt: int, name: str) -> str:
 
     What is longer than services take is shortened by its digest; the manifest has the name as it was.
     """
+    return attempt_prefix(run, episode, attempt) + part_tail(name)
+
+
+def part_tail(name: str) -> str:
+    """What comes below the attempt in the key of a part."""
     path = safe_path(name)
     if path == MANIFEST:
         path = "%4D" + path[1:]
     shortened = "/".join(_shortened(part, LONGEST_PART) for part in path.split("/"))
-    return attempt_prefix(run, episode, attempt) + _shortened(shortened, LONGEST_PATH)
+    return _shortened(shortened, LONGEST_PATH)
+
+
+def conflict_prefix(run: str, episode: str, attempt: int, sha256: str) -> str:
+    """Where an attempt goes whose name somebody else has taken; `sha256` is that of its manifest."""
+    return f"runs/{run}/conflicts/{safe(episode)}/{attempt}/{sha256[:12]}/"
 
 
 def _shortened(text: str, longest: int) -> str:

@@ -13,8 +13,9 @@ Segment = tuple[int, int, Stored]
 
 _GENERATION = re.compile(r"(\d+)-(\d+)")
 _NUMBER = re.compile(r"(\d+)(\.json)?")
-_APART = ("heartbeat", "conflicts")
-"""Signs of life and foreign claims: in the store for those who operate, not part of the tree."""
+_APART = "heartbeat"
+"""Signs of life: in the store for those who operate, not part of the tree."""
+_CONFLICTS = "conflicts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ class Layout:
     whole: Mapping[str, Stored] = field(default_factory=dict)
     logs: Mapping[str, tuple[Segment, ...]] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
+    """Attempts that met another's under their name, by what all of their keys begin with: no part of the tree."""
 
 
 @dataclass(slots=True)
@@ -45,6 +48,7 @@ class _Sorted:
     generations: dict[str, dict[tuple[int, ...], Stored]] = field(default_factory=dict)
     logs: dict[tuple[str, str], dict[int, list[Segment]]] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
+    conflicts: set[str] = field(default_factory=set)
 
 
 def layout(run: str, objects: Iterable[Stored]) -> Layout:
@@ -52,7 +56,9 @@ def layout(run: str, objects: Iterable[Stored]) -> Layout:
     found = _Sorted()
     for item in objects:
         words = item.key.removeprefix(run_prefix(run)).split("/")
-        if words[0] not in _APART and not _take(found, words, item):
+        if words[0] == _CONFLICTS and len(words) > 4:
+            found.conflicts.add(run_prefix(run) + "/".join(words[:4]))
+        elif words[0] != _APART and not _take(found, words, item):
             found.unknown.append(item.key)
     return Layout(
         attempts=tuple(
@@ -62,6 +68,7 @@ def layout(run: str, objects: Iterable[Stored]) -> Layout:
         whole={path: items[max(items)] for path, items in sorted(found.generations.items())},
         logs=_logs(found.logs),
         unknown=tuple(found.unknown),
+        conflicts=tuple(sorted(found.conflicts)),
     )
 
 

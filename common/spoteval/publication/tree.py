@@ -78,6 +78,8 @@ class Left:
         return f"{self.path}: {self.kind}, has no bytes to pull"
 
 
+_CONFLICT = "an attempt whose name somebody else had taken; it is not in the tree, and not merged"
+
 Found = TreeFile | TreeFolder | TreeLink | Left | Difference | WithheldPart
 Held = Callable[[str, PartEntry], bytes | None]
 """The bytes of a part by its path, where they are at hand already and are what the manifest says."""
@@ -117,8 +119,9 @@ def tree_units(store: Store, run: str, found: Layout, held: Held = _nothing_held
     for path, segments in found.logs.items():
         size = sum(stored.size for _, _, stored in segments)
         yield Unit(size, partial(_log, store, path, segments))
-    unknown = [Difference(key, "is of no known kind") for key in found.unknown]
-    yield Unit(0, partial(iter, unknown))
+    others = [Difference(key, "is of no known kind") for key in found.unknown]
+    others += (Difference(prefix, _CONFLICT) for prefix in found.conflicts)
+    yield Unit(0, partial(iter, others))
 
 
 def unfinished(found: Layout) -> tuple[str, ...]:
