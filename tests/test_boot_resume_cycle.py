@@ -1,5 +1,6 @@
 """boot-resume's cycles over real files: from a boot to running episodes, whatever comes between."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,14 @@ from spoteval.clock import Mark
 from spoteval.control import enders
 from spoteval.control.enders import Ender
 from spoteval.control.runcontrol import RUN_UNIT
-from spoteval.control.runfiles import interruptions
+from spoteval.control.runfiles import interruptions, read_run
 from spoteval.episode import Attempt
+from spoteval.event import events_from
 from spoteval.files import append_line, read_lines, read_record, write_record
 from spoteval.harness.contract import Survey
 from spoteval.interruption import PREEMPTED
 from spoteval.loop import Wake
+from spoteval.run import RunRecord
 from spoteval.shape import Table, Unreadable
 from spoteval_agents.boot_resume.agent import told_to_go
 
@@ -122,6 +125,20 @@ def test_each_boot_counts_up_and_settles_what_the_last_one_left(world: Play) -> 
     assert [item.cause for item in interruptions(world.made.run).values()] == [PREEMPTED]
     booted = [r for r in read_lines(world.made.run.events).records if r["kind"] == "booted"]
     assert [record["detail"] for record in booted] == [{"seq": 1}, {"seq": 2}]
+
+
+@pytest.mark.parametrize("label", ["drill", "exploratory"])
+def test_what_happens_to_the_run_of_a_drill_is_rehearsed(world: Play, label: str) -> None:
+    """Every event of its resume says so, and none of another run's."""
+    record = read_run(world.made.run)
+    assert isinstance(record, RunRecord)
+    plan = replace(record.plan, label=label)
+    write_record(world.made.run.record, replace(record, plan=plan).record())
+    world.run(world.agent(), "first-episode")
+    events = events_from(read_lines(world.made.run.events).records)
+    own = [event for event in events if event.kind != "settled"]  # which is another program's
+    assert {event.rehearsal for event in own} == {label == "drill"}
+    assert len(own) > 5
 
 
 @pytest.mark.parametrize("damage", [b"", b"\0" * 64, None])

@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from lab.nspawn import Nspawn, until
+from lab.nspawn import until
 from lab.shell import Broken
 from spoteval.clock import read_now
 from spoteval.files import held, read_lines
 from spoteval.local.cloud import CloudFiles
+from spoteval.local.machine import Machine
 from spoteval.local.market import Market, Weather
 from spoteval.local.node import Driver
 from spoteval.shape import Table
@@ -66,7 +67,7 @@ class Cloud:
 
 @contextmanager
 def driven(
-    cloud: Cloud, guest: Nspawn, weather: Weather, window_s: float, seed: int
+    cloud: Cloud, guest: Machine, weather: Weather, window_s: float, seed: int
 ) -> Iterator[None]:
     """The market drives the guest for as long as the block lasts; then nothing of the guest lives."""
     driver = LabDriver(cloud.files, guest, Market(seed, weather, button_s=window_s))

@@ -3,17 +3,52 @@
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from lab.nspawn import Nspawn, until
+from lab.market import Cloud
+from lab.nspawn import Said, until
 from lab.person import Plan
 from lab.shell import Broken
-from lab.world import Kit, World, set_up, world
+from lab.world import Kit, set_up, world
 from show.drill_line import line_of
 from show.lines import Line
 
 WHAT = "drill forced-stop on nspawn"
 BACK_S, WHOLE_S = 180.0, 900.0
+
+
+class Typed(Protocol):
+    """A machine of any kind, at whose shell a person types."""
+
+    def up(self, within_s: float = ...) -> None:
+        """Wait until it has booted. Raises Broken."""
+
+    def type(self, line: str, limit_s: float = ...) -> Said:
+        """What came of a line. Raises Broken."""
+        ...
+
+    def must(self, line: str, limit_s: float = ...) -> str:
+        """The output of a line that has to succeed. Raises Broken."""
+        ...
+
+
+class Machines(Protocol):
+    """Both hosts and the cloud."""
+
+    @property
+    def guest(self) -> Typed:
+        """The one that is stopped."""
+        ...
+
+    @property
+    def restarter(self) -> Typed:
+        """The one that starts it again."""
+        ...
+
+    @property
+    def cloud(self) -> Cloud:
+        """What the provider would say."""
+        ...
 
 
 def lines(place: Path, kit: Kit) -> Iterator[Line]:
@@ -23,12 +58,17 @@ def lines(place: Path, kit: Kit) -> Iterator[Line]:
         agents = "spoteval-shutdown-hook spoteval-boot-resume spoteval-publication-follower"
         lab.guest.must(f"systemctl is-active {agents}")
         yield line_of(f"{WHAT}, by the guest", by_guest(lab))
-        lab.guest.must("spoteval drill forced-stop --run-only")
-        said = lab.restarter.type("spoteval drill forced-stop --within 15min --json", WHOLE_S)
-        yield line_of(f"{WHAT}, by the restarter", answered(said.code, said.out, said.err))
+        yield line_of(f"{WHAT}, by the restarter", by_restarter(lab))
 
 
-def by_guest(lab: World) -> Mapping[str, Any]:
+def by_restarter(lab: Machines) -> Mapping[str, Any]:
+    """Its run is made on the guest before."""
+    lab.guest.must("spoteval drill forced-stop --run-only")
+    said = lab.restarter.type("spoteval drill forced-stop --within 15min --json", WHOLE_S)
+    return answered(said.code, said.out, said.err)
+
+
+def by_guest(lab: Machines) -> Mapping[str, Any]:
     """Typed again each time the machine is back: it ends under whoever watches."""
     lab.guest.must("spoteval drill forced-stop", WHOLE_S)
     lab.cloud.becomes("STOPPED", BACK_S)
@@ -43,7 +83,7 @@ def by_guest(lab: World) -> Mapping[str, Any]:
     return found[-1]
 
 
-def _typed(guest: Nspawn) -> Mapping[str, Any] | None:
+def _typed(guest: Typed) -> Mapping[str, Any] | None:
     """What it answered; None where the machine went off meanwhile, or is off."""
     try:
         guest.up(BACK_S)

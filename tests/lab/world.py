@@ -119,12 +119,17 @@ def _archives(stack: ExitStack, place: Path) -> Path:
 
 
 def _machine(stack: ExitStack, machine: Nspawn) -> Nspawn:
-    """Removed when all is over; with a name of its own and a journal that is kept."""
+    """Removed when all is over."""
     stack.callback(machine.remove)
+    name_machine(machine)
+    return machine
+
+
+def name_machine(machine: Nspawn) -> None:
+    """Give it a name of its own and a journal that is kept."""
     (machine.root / "var" / "log" / "journal").mkdir(parents=True, exist_ok=True)
     write(machine, "/etc/hostname", f"{machine.name}\n")
     write(machine, "/etc/hosts", f"127.0.0.1 localhost {machine.name}\n")
-    return machine
 
 
 def set_up(world: World) -> None:

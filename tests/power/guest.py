@@ -23,7 +23,7 @@ uuid = "{uuid}"
 min_free = "1MB"
 [provider]
 kind = "command"
-notice_window = "60s"
+notice_window = "{window}"
 [store]
 url = "{url}"
 endpoint_url = "{endpoint}"
@@ -51,7 +51,7 @@ settlement = "fresh_budget"
 {deadline}[idle]
 after = "{idle}"
 gpu = false
-every = "2s"
+every = "{look}"
 logins_count = false
 # Of machines by nspawn the counters are those of the host that they share.
 cpu_above = "100%"
@@ -75,13 +75,16 @@ WantedBy=multi-user.target
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a machine is set up. `pace` shortens the episodes, `load_s` is that of the model server."""
+    """How a machine is set up. `pace` shortens the episodes, `load_s` is that of the model server, `look` how often the
+    idle-guard looks."""
 
     episodes: int = 18
     stubborn_s: float = 2.0
     pace: float = 1.0
     load_s: float = 3.0
     idle: str = "10min"
+    window: str = "60s"
+    look: str = "2s"
     publish: str = "2min"
     deadline: str = ""
 
@@ -118,6 +121,8 @@ def configure(root: Path, plan: Plan, link: Link) -> None:
         episodes=plan.episodes,
         deadline=deadline,
         idle=plan.idle,
+        window=plan.window,
+        look=plan.look,
         publish=plan.publish,
     )
     keys = etc / "spoteval" / "credentials"

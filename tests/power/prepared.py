@@ -1,6 +1,6 @@
 """What every machine of a campaign begins from: a disk with an active run, a store, an image, layers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lab import disk as disks
@@ -15,6 +15,8 @@ from s3_server import free_port
 
 DISK_SIZE = "96M"
 SERVER_PORT = 8000
+EMULATED_LOOK = "30s"
+"""Each look of the idle-guard starts children, which cost an emulated processor ten seconds."""
 _TMPFILES = "d /dev/disk/by-uuid 0755\nL /dev/disk/by-uuid/{uuid} - - - - ../../{device}\n"
 
 
@@ -35,8 +37,10 @@ def layers(scratch: Path) -> tuple[Path, ...]:
     return (clean() / "root", with_dependencies() / "upper", product)
 
 
-def prepared(below: tuple[Path, ...], worlds: Worlds, plan: Plan, place: Path) -> Prepared:
-    """Set up as docs/setup-guest.md says, on a machine by nspawn; then it is switched off in order."""
+def prepared(
+    below: tuple[Path, ...], worlds: Worlds, plan: Plan, place: Path, *, has_run: bool = True
+) -> Prepared:
+    """Set up as docs/setup-guest.md says, on a machine by nspawn, with an active run or none; then switched off."""
     place.mkdir(parents=True, exist_ok=True)
     world, disk = worlds.new(place.name), disks.made(place / "disk", DISK_SIZE)
     endpoint = f"http://127.0.0.1:{world.serve()}"
@@ -45,7 +49,7 @@ def prepared(below: tuple[Path, ...], worlds: Worlds, plan: Plan, place: Path) -
         try:
             bring(host.root)
             configure(host.root, plan, Link(endpoint, free_port(), disk.uuid))
-            _set_up(host)
+            _set_up(host, has_run)
         finally:
             host.remove()
     finally:
@@ -74,7 +78,7 @@ def qemu_image(found: Prepared, place: Path, plan: Plan | None = None) -> Image:
     """The same machine for QEMU, whose store is at this host's loopback, as its own network has it."""
     link = Link(f"http://{HOST_ADDRESS}:1", SERVER_PORT, found.uuid)
     with mounted(found.layers, place / "own") as root:
-        configure(root, plan or found.plan, link)
+        configure(root, replace(plan or found.plan, look=EMULATED_LOOK), link)
     return image((*found.layers, place / "own" / "upper"), place)
 
 
@@ -83,16 +87,17 @@ def at_store(world: World) -> str:
     return f"lab.store={world.serve()}"
 
 
-def _set_up(host: Nspawn) -> None:
+def _set_up(host: Nspawn, has_run: bool) -> None:
     host.boot()
     host.up()
     host.must("useradd --create-home eval && install -d -o eval /mnt/durable/evals")
     host.must("spoteval setup guest --adopt --write-fstab")
-    host.must(f"spoteval run new {RUN}")
-    host.type(
-        f"spoteval run start {RUN}"
-    )  # says that no restarter knows of it yet: no agent runs here
-    host.must(f"grep -x {RUN} /mnt/durable/spoteval/active")
+    if has_run:
+        host.must(f"spoteval run new {RUN}")
+        host.type(
+            f"spoteval run start {RUN}"
+        )  # says that no restarter knows of it yet: no agent runs here
+        host.must(f"grep -x {RUN} /mnt/durable/spoteval/active")
     host.must(f"systemctl enable policy.service {' '.join(UNITS)}")
     host.must("sync -f /mnt/durable; rm -rf /var/log/journal/*")
     host.kill()

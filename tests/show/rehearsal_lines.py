@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from drill_scene import by_guest, by_restarter, scene
-from lab import rehearsed
+from lab import rehearsed, tools
+from lab.shell import Skipped
+from power import rehearsed as emulated
 from show.drill_line import line_of
 from show.lab_lines import Lab
-from show.lines import Line, Missing, judged
+from show.lines import Line, Missing, judged, needs_full, skipped
 from show.stage import Stage, output
 
 WHAT, NSPAWN = "drill forced-stop", "drill forced-stop on nspawn"
@@ -37,6 +39,17 @@ def drilled(what: str, place: Path, play: Callable[[Any], Mapping[str, Any]]) ->
 def _on_machines(stage: Stage) -> Iterator[Line]:
     lab = Lab(stage, {NSPAWN: rehearsed.lines}, frozenset([NSPAWN]))
     yield from lab.lines(NSPAWN)
+    if not stage.wants(emulated.WHAT):
+        return
+    if not stage.full:
+        yield needs_full(emulated.WHAT)
+        return
+    try:
+        tools.ready(emulates=True)
+    except Skipped as reason:
+        yield skipped(emulated.WHAT, reason)
+        return
+    yield from emulated.lines(stage.scratch / "drill-qemu")
 
 
 def _broken(stage: Stage) -> Line:

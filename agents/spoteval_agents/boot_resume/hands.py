@@ -10,7 +10,7 @@ from spoteval.control.boot import recorded_boot
 from spoteval.control.busy import show_work
 from spoteval.control.eventlog import log_event
 from spoteval.control.worker import Working
-from spoteval.event import NEEDS_YOU, Event
+from spoteval.event import NEEDS_YOU, REHEARSAL, Event
 from spoteval.files import read_lines, touch, write_record
 from spoteval.paths import DurablePaths, HostPaths
 from spoteval.shape import Unreadable
@@ -35,7 +35,7 @@ class Hands:
     def log(self, news: Iterable[News], seen: Seen, now: Now) -> None:
         """Write events, each durable: to the active run, or where there is none to the guest."""
         for item in news:
-            log_event(self._events(seen), self._event(item, now))
+            log_event(self._events(seen), self._event(item, seen, now))
 
     def carry_out(self, plan: Plan, seen: Seen, now: Now) -> str | None:
         """The word to a person, once; the event; the act. What is begun is on the disk before it begins.
@@ -79,7 +79,7 @@ class Hands:
         seqs = (detail.get("seq") for detail in details if isinstance(detail, dict))
         return max((seq for seq in seqs if isinstance(seq, int)), default=0)
 
-    def _event(self, news: News, now: Now) -> Event:
+    def _event(self, news: News, seen: Seen, now: Now) -> Event:
         boot = recorded_boot(self.disk) if news.kind == BOOTED else None
         seq = {} if boot is None or isinstance(boot, Unreadable) else {"seq": boot.seq}
         return Event(
@@ -89,5 +89,10 @@ class Hands:
             instance=self.config.instance,
             session=self.session,
             reason=news.reason,
-            detail={**news.detail, **seq},
+            detail={**news.detail, **seq, **_rehearsed(seen)},
         )
+
+
+def _rehearsed(seen: Seen) -> dict[str, bool]:
+    """What happens to a drill's run is no weather."""
+    return {REHEARSAL: True} if seen.active and seen.active.record.rehearsal else {}

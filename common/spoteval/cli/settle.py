@@ -16,7 +16,7 @@ from spoteval.control.runcontrol import RUN_UNIT
 from spoteval.control.runfiles import read_run
 from spoteval.control.settle_plan import THEN, Interrupted, settle_plan
 from spoteval.control.settling import Settling, settle_run
-from spoteval.event import NEEDS_YOU, Event
+from spoteval.event import NEEDS_YOU, REHEARSAL, Event
 from spoteval.files import read_lines
 from spoteval.harness.contract import Survey
 from spoteval.harness.inspect_args import option
@@ -60,7 +60,8 @@ def settle(by: str, dry_run: bool, tree: Path | None, as_json: bool) -> None:
     done = settle_run(run, paths, survey, session, read_now())
     refuse_changed(run, survey)
     took_s = round(read_now().mono_s - began.mono_s, 3)
-    detail = done.record() | {"took_s": took_s}
+    drilled = {REHEARSAL: True} if run.rehearsal else {}
+    detail = done.record() | {"took_s": took_s} | drilled
     at = read_now().wall
     log_event(
         paths.events, Event(at, "settled", by, config.instance, session=session, detail=detail)
