@@ -27,14 +27,14 @@ HOLDS = "/mnt/durable/spoteval/holds"
 
 
 def store_unreachable(stage: Stage) -> End:
-    """The store goes away in mid-run and stays away: tried for its time, then off; the next boot places the hold."""
+    """The store goes away with the last witness: tried for its time, then off; the next boot places the hold."""
     found = stage.guest()
     with _guest(stage, found, PLAN) as host:
         host.boot()
         host.up()
-        heard(host, RUN_UNIT, "episodes begin", BEGINS_S)
+        until(lambda: _witnessed(host) >= PLAN.episodes, BEGINS_S, "the last witness", every_s=0.05)
         found.world.close()
-        complete_s = heard(host, END, r"decision=wait stage=(?!complete|disk|run)", BEGINS_S)
+        complete_s = time.monotonic()
         bound_s = PUBLISH_S + END_PASS_S + HOLD_S + FORCED_S
         until(lambda: host.is_down, bound_s + 60.0, "the end without a store")
         off_s = time.monotonic() - complete_s
@@ -108,3 +108,8 @@ def _guest(stage: Stage, found: Prepared, plan: Plan) -> Iterator[Nspawn]:
 
 def _ended(host: Nspawn) -> int:
     return len(list((host.durable / "spoteval" / "runs").glob("*/work/episodes/*/episode.json")))
+
+
+def _witnessed(host: Nspawn) -> int:
+    file = host.durable / "spoteval" / "runs" / RUN / "finished.jsonl"
+    return file.read_bytes().count(b"\n") if file.exists() else 0
