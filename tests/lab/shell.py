@@ -2,8 +2,10 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -35,19 +37,35 @@ def tried(
     argv: Sequence[str], limit_s: float = 120.0, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """The same for one that may fail. Past its limit it is killed, and Broken says so."""
-    try:
-        return subprocess.run(
-            argv,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=limit_s,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise Broken(f"{' '.join(argv)[:120]}: not over after {limit_s:g} s") from None
+    with subprocess.Popen(
+        argv,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    ) as child:
+        try:
+            out, err = _waited(child, argv, limit_s)
+        except BaseException:
+            child.kill()
+            raise
+    return subprocess.CompletedProcess(argv, child.returncode, out, err)
+
+
+def _waited(child: subprocess.Popen[str], argv: Sequence[str], limit_s: float) -> tuple[str, str]:
+    """What it said. A machine that shuts down stops all its processes for a moment, and `nsenter` stops itself with the
+    one that it entered: it has to go on, or the machine waits for ever for a process that nobody reaps.
+    """
+    until_s = time.monotonic() + limit_s
+    while True:
+        try:
+            return child.communicate(timeout=min(1.0, limit_s))
+        except subprocess.TimeoutExpired:
+            child.send_signal(signal.SIGCONT)
+            if time.monotonic() >= until_s:
+                raise Broken(f"{' '.join(argv)[:120]}: not over after {limit_s:g} s") from None
 
 
 def has(name: str) -> bool:
