@@ -42,7 +42,7 @@ url = "file://{root}/store"
 PROVIDERS = {
     "local": 'kind = "local"\ncloud = "{root}/cloud"',
     "command": 'kind = "command"\nnotice_file = "{root}/notice.json"',
-    **{kind: f'kind = "{kind}"' for kind in ("aws", "gcp", "azure")},
+    **{kind: f'kind = "{kind}"' for kind in ("aws", "gcp", "azure", "nebius", "runpod")},
 }
 
 

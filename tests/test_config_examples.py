@@ -87,7 +87,7 @@ def test_the_complete_restarter_file_parses(path: Path) -> None:
     assert (config.holds, config.store.url) == (("local", "store"), "file:///srv/evals/team-a")
 
 
-@pytest.mark.parametrize("kind", ["nebius", "runpod"])
+@pytest.mark.parametrize("kind", ["hetzner", "lambda"])
 def test_a_provider_that_does_not_exist_yet_is_refused_with_the_list(path: Path, kind: str) -> None:
     """On both hosts."""
     path.write_text(RESTARTER.replace('provider = "command"', f'provider = "{kind}"'))

@@ -14,6 +14,7 @@ import pytest
 from fakes.aws import FakeImds
 from fakes.azure import FakeAzureMetadata
 from fakes.gcp import FakeGcpMetadata
+from fakes.nebius import FakeNebiusMetadata
 from fakes.server import FakeServer, Reply
 from restarter_story import NOON, now
 from spoteval.machine.metadata import Metadata
@@ -21,6 +22,7 @@ from spoteval.notice.aws import AwsNotice
 from spoteval.notice.azure import AzureNotice
 from spoteval.notice.contract import Notice, NoticeSource
 from spoteval.notice.gcp import GcpNotice
+from spoteval.notice.nebius import NebiusNotice
 from spoteval.notice.paced import Paced
 from spoteval.shape import Reading, Unreadable
 
@@ -241,6 +243,25 @@ def test_complaint_40_gcp_waits_for_a_change() -> None:
     assert (queries[1]["wait_for_change"], queries[1]["timeout_sec"]) == ("true", "20")
 
 
+def test_nebius_tells_events_and_never_makes_a_notice_of_them() -> None:
+    """One line for each change; what is not understood is neither none nor a line."""
+    service, lines = FakeNebiusMetadata(), list[str]()
+    with service.listening():
+        source = NebiusNotice(Metadata(service.url), lines.append)
+        assert source.read() is None
+        service.events = [{"type": "Preemption", "at": "2026-12-01T12:02:00Z\n"}]
+        assert [source.read(), source.read()] == [None, None]
+        assert [line.split()[0] for line in lines] == ["event=instance-events"]
+        for bad in BAD:
+            service.goes_wrong(bad)
+            assert not isinstance(source.read(), Notice)
+        service.goes_wrong(Reply(503))
+        assert isinstance(source.read(), Unreadable)
+        service.recovers()
+        service.events = []
+        assert source.read() is None
+
+
 def test_a_source_is_asked_at_its_own_pace() -> None:
     """Also after a question that took long."""
     clock, waited, asked = [0.0], list[float](), list[float]()
@@ -282,9 +303,10 @@ def test_cloud_notice_24_h_of_a_flapping_service(name: str) -> None:
 @pytest.mark.runs("a process of its own shows what is loaded")
 def test_sources_load_no_client_of_an_api() -> None:
     """Neither do nodes elsewhere load a cloud's source: each byte is there six times on a guest."""
-    sources = "spoteval.notice.aws, spoteval.notice.gcp, spoteval.notice.azure"
+    clouds = ("aws", "gcp", "azure", "nebius")
+    sources = ", ".join(f"spoteval.notice.{name}" for name in clouds)
     for modules, heavy in (
-        (sources, "requests boto3 botocore urllib3"),
+        (sources, "requests boto3 botocore urllib3 grpc nebius"),
         ("spoteval.config.guest", "http.client ssl email requests boto3 botocore urllib3"),
     ):
         code = f"import sys, {modules}; print(set({heavy!r}.split()) & set(sys.modules))"

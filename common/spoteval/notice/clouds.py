@@ -27,3 +27,15 @@ class AzureNoticeSettings:
     """What `[provider]` says of an Azure VM."""
 
     metadata_url: str | None = field(default=None, metadata=_URL)
+
+
+@dataclass(frozen=True, slots=True)
+class NebiusNoticeSettings:
+    """What `[provider]` says of a Nebius VM."""
+
+    metadata_url: str | None = field(default=None, metadata=_URL)
+
+
+@dataclass(frozen=True, slots=True)
+class RunpodNoticeSettings:
+    """What `[provider]` says of a pod: nothing. The signal to its first process is all that it is told."""

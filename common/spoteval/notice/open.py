@@ -3,8 +3,14 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from spoteval.notice.clouds import AwsNoticeSettings, AzureNoticeSettings, GcpNoticeSettings
-from spoteval.notice.command import CommandNoticeSettings, command_notice
+from spoteval.notice.clouds import (
+    AwsNoticeSettings,
+    AzureNoticeSettings,
+    GcpNoticeSettings,
+    NebiusNoticeSettings,
+    RunpodNoticeSettings,
+)
+from spoteval.notice.command import CommandNoticeSettings, NoNotice, command_notice
 from spoteval.notice.contract import NoticeSource
 from spoteval.notice.local import LocalNoticeSettings, local_notice
 from spoteval.shape import Table
@@ -28,6 +34,12 @@ def _azure(table: Table) -> NoticeSource:
     return azure_notice(table)
 
 
+def _nebius(table: Table) -> NoticeSource:
+    from spoteval.notice.nebius import nebius_notice
+
+    return nebius_notice(table)
+
+
 @dataclass(frozen=True, slots=True)
 class NoticeKind:
     """One kind of provider as its guest sees it: the window of its notices, what else `[provider]` may say."""
@@ -41,6 +53,8 @@ NOTICES: Mapping[str, NoticeKind] = {
     "aws": NoticeKind(120.0, AwsNoticeSettings, _aws),
     "gcp": NoticeKind(30.0, GcpNoticeSettings, _gcp),
     "azure": NoticeKind(30.0, AzureNoticeSettings, _azure),
+    "nebius": NoticeKind(60.0, NebiusNoticeSettings, _nebius),
+    "runpod": NoticeKind(5.0, RunpodNoticeSettings, lambda _: NoNotice()),
     "local": NoticeKind(8.0, LocalNoticeSettings, local_notice),
     "command": NoticeKind(30.0, CommandNoticeSettings, command_notice),
 }

@@ -9,6 +9,8 @@ from spoteval.provider.command import CommandSettings, command_provider
 from spoteval.provider.contract import Finding, Provider
 from spoteval.provider.gcp.settings import GcpSettings
 from spoteval.provider.local import LocalSettings, local_provider
+from spoteval.provider.nebius.settings import NebiusSettings
+from spoteval.provider.runpod.settings import RunpodSettings
 from spoteval.provider.shared import Shared
 from spoteval.shape import Table
 
@@ -57,6 +59,30 @@ def _check_azure(table: Table, shared: Shared) -> Iterable[Finding]:
     return azure_findings(table, shared)
 
 
+def _nebius(table: Table, shared: Shared) -> Provider:
+    from spoteval.provider.nebius.provider import nebius_provider
+
+    return nebius_provider(table, shared)
+
+
+def _check_nebius(table: Table, shared: Shared) -> Iterable[Finding]:
+    from spoteval.provider.nebius.check import nebius_findings
+
+    return nebius_findings(table, shared)
+
+
+def _runpod(table: Table, shared: Shared) -> Provider:
+    from spoteval.provider.runpod.provider import runpod_provider
+
+    return runpod_provider(table, shared)
+
+
+def _check_runpod(table: Table, shared: Shared) -> Iterable[Finding]:
+    from spoteval.provider.runpod.check import runpod_findings
+
+    return runpod_findings(table, shared)
+
+
 @dataclass(frozen=True, slots=True)
 class ProviderKind:
     """One kind: what its table [instance.NAME] may say besides what all may, and how it is made of that.
@@ -74,6 +100,8 @@ PROVIDERS: Mapping[str, ProviderKind] = {
     "aws": ProviderKind(AwsSettings, _aws, _check_aws),
     "gcp": ProviderKind(GcpSettings, _gcp, _check_gcp),
     "azure": ProviderKind(AzureSettings, _azure, _check_azure),
+    "nebius": ProviderKind(NebiusSettings, _nebius, _check_nebius),
+    "runpod": ProviderKind(RunpodSettings, _runpod, _check_runpod),
     "local": ProviderKind(LocalSettings, lambda table, _: local_provider(table)),
     "command": ProviderKind(CommandSettings, lambda table, _: command_provider(table)),
 }

@@ -1,0 +1,1 @@
+"""Provider `nebius`: VMs of Nebius Compute, preemptible ones that stop when they are taken among them."""
