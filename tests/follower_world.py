@@ -37,6 +37,7 @@ kind = "local"
 url = "file://{store}"
 [publication]
 every = "2s"
+state_every = "0s"
 """
 
 

@@ -152,7 +152,7 @@ def _is_due(work: Work, kind: Kind, is_over: bool) -> bool:
     if kind is Kind.FINAL or is_over:
         return True
     if isinstance(work, PutState) and work.of_harness:
-        return kind is Kind.REGULAR
+        return kind is Kind.REGULAR and not work.is_early
     return not (isinstance(work, PutOnce) and work.is_bulk)
 
 
@@ -219,7 +219,10 @@ def _rewritten(seen: Seen, known: Known) -> Iterator[str]:
 def _harness_state(seen: Seen, known: Known) -> Iterator[Work]:
     for file in seen.state:
         if known.read.get(file.name) != file.ident and not _is_held(known, file):
-            yield PutState(file.name, file.ident.size, file.path, of_harness=True)
+            is_early = file.name in known.recent
+            yield PutState(
+                file.name, file.ident.size, file.path, of_harness=True, is_early=is_early
+            )
 
 
 def _is_held(known: Known, file: OnDisk) -> bool:

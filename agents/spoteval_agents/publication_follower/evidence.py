@@ -31,6 +31,18 @@ class Changed(Exception):
     """The file changed while it was looked at: nothing is wrong, the next pass takes it."""
 
 
+class Unfinished(Changed):
+    """Some of its parts are sent; the next pass sends the rest."""
+
+
+class Torn(Changed):
+    """The file is half written, or looks like that: what was published of it is better than what it holds now."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"{path}: {why}")
+        self.why = why
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What a file, or one member of it, held. `data` is None where it is too large to be kept."""
@@ -80,9 +92,8 @@ class OpenLog:
 
     def __init__(self, path: Path, top: Path, screen: Screen) -> None:
         """Raises OSError, and ValueError for what is no plain file or leads out of `top`."""
-        if not path.parent.resolve().is_relative_to(top.resolve()):
-            raise ValueError(f"{path}: leads out of {top}")
-        self._file, self._screen = _opened(path), screen
+        refuse_outside(path, top)
+        self._file, self._screen = opened(path), screen
         found = os.fstat(self._file.fileno())
         self.ident, self.size = _ident(found), found.st_size
         os.fsync(self._file.fileno())
@@ -125,9 +136,8 @@ def take(
     put a link there. Raises OSError (a vanished source is an error), ValueError for a link that leads out, Changed,
     and whatever `read` raises.
     """
-    if not path.parent.resolve().is_relative_to(top.resolve()):
-        raise ValueError(f"{path}: leads out of {top}")
-    with _opened(path) as file:
+    refuse_outside(path, top)
+    with opened(path) as file:
         before = os.fstat(file.fileno())
         os.fsync(file.fileno())
         sync_names(path.parent, top)
@@ -169,7 +179,7 @@ class Below:
         if os.fspath(path).startswith("/") and not os.fspath(path).startswith(f"{self._top}/"):
             raise ValueError(f"{path}: leads out of {self._top}")
         at = self._folder(folder, path)
-        with _opened(path, name, at) as file:
+        with opened(path, name, at) as file:
             before = os.fstat(file.fileno())
             os.fsync(file.fileno())
             stream = screen.stream()
@@ -207,7 +217,13 @@ class Below:
         return found
 
 
-def _opened(path: Path, name: str | None = None, at: int | None = None) -> BufferedReader:
+def refuse_outside(path: Path, top: Path) -> None:
+    """Raises ValueError where a link above the file leads out of `top`."""
+    if not path.parent.resolve().is_relative_to(top.resolve()):
+        raise ValueError(f"{path}: leads out of {top}")
+
+
+def opened(path: Path, name: str | None = None, at: int | None = None) -> BufferedReader:
     """The file, open; raises ValueError for whatever is none."""
     try:
         descriptor = os.open(path if name is None else name, _FLAGS, dir_fd=at)

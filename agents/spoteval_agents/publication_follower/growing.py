@@ -15,6 +15,7 @@ from spoteval.store.contract import StoreError
 from spoteval_agents.publication_follower.evidence import Bytes, Evidence, OpenLog, blob_of
 from spoteval_agents.publication_follower.journal import Journal
 from spoteval_agents.publication_follower.sending import Done, Target, claim, send
+from spoteval_agents.publication_follower.work import Ident
 
 TRIES = 64
 """Numbers tried in one pass after a lost journal; the next pass goes on where this one stopped."""
@@ -30,13 +31,14 @@ class _NotOurs(StoreError):
     """The incarnation holds what this journal knows nothing of."""
 
 
-def publish_state(target: Target, name: str, evidence: Evidence) -> Done:
+def publish_state(target: Target, name: str, evidence: Evidence, seen: Ident) -> Done:
     """Put the whole file as its next generation in this epoch, unless the newest one is the same. Raises StoreError.
 
+    `seen` is how the file was before it was taken.
     After an answer that was lost, the same bytes may lie under two generations; never do two contents under one. No
     number is left out, so the first free one is above all used ones.
     """
-    done, journal = Done(read=evidence.ident), target.journal
+    done, journal = Done(read=seen), target.journal
     number, newest = _newest(journal, state_prefix(target.run, name), target.epoch)
     if newest is not None and journal.put.get(newest) == evidence.blob:
         return done

@@ -96,7 +96,8 @@ def make_job(
     count = getattr(world.store, "lanes", 1)
     if memory.lanes is None or memory.lanes.count != count:
         memory.lanes = Lanes(count)
-    return Job(target, record, survey, world.session, kind, go_on, memory.lanes)
+    every_s = world.config.state_every_s
+    return Job(target, record, survey, world.session, kind, go_on, memory.lanes, every_s)
 
 
 def _meet(journal: Journal, disk: DurablePaths, paths: RunPaths) -> None:

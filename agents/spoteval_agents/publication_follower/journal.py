@@ -54,6 +54,11 @@ class Journal:
             append_line(path, {"did": _STORE, "url": store_url})
         self._base = self._bytes()
 
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+        return self._path.parent
+
     def intents(self, key: str) -> tuple[Blob, ...]:
         """What we meant to put there, so far."""
         return tuple(self._intents.get(key, ()))

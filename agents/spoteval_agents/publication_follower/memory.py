@@ -46,6 +46,8 @@ class Memory:
     woken: bool = False
     run: str | None = None
     read: dict[str, Ident] = field(default_factory=dict)
+    read_at: dict[str, float] = field(default_factory=dict)
+    """When they were published, on the clock of `Mark.mono_s`."""
     failed: frozenset[str] = frozenset()
     held: dict[str, Held] = field(default_factory=dict)
     failing_since: Mark | None = None
@@ -101,7 +103,7 @@ class Memory:
     def turn_to(self, run: str) -> None:
         """Forget what belongs to another run."""
         if self.run != run:
-            self.run, self.read, self.failed = run, {}, frozenset()
+            self.run, self.read, self.read_at, self.failed = run, {}, {}, frozenset()
             self.held, self._screen, self.quiet, self.conflicts = {}, None, None, 0
             self._witness = self.cursor = self.audit = self._intended = None
 
@@ -109,7 +111,12 @@ class Memory:
         """Remember which files need no second look, and which failed."""
         until_ns = int(now.wall.timestamp() * 1e9) - SETTLED_NS
         self.read |= {name: ident for name, ident in read.items() if ident.mtime_ns < until_ns}
+        self.read_at |= dict.fromkeys(read, now.mono_s)
         self.failed = failed
+
+    def recent(self, every_s: float, now: Now) -> frozenset[str]:
+        """Files that were published less than `every_s` ago."""
+        return frozenset(name for name, at_s in self.read_at.items() if now.mono_s - at_s < every_s)
 
     def intended(self, paths: RunPaths) -> int | None:
         """How many episodes are intended, None while nobody knows; they are frozen once, and counted once."""

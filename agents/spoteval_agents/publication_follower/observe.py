@@ -1,6 +1,7 @@
 """What the disk shows of a run, read only."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from spoteval.clock import Now
@@ -11,6 +12,7 @@ from spoteval.paths import RunPaths
 from spoteval.publication.own import Manner, manner_of, own_names
 from spoteval.run import RunRecord
 from spoteval.shape import Table
+from spoteval_agents.publication_follower.changing import state_ident
 from spoteval_agents.publication_follower.evidence import ident_of
 from spoteval_agents.publication_follower.ledger import Ledger
 from spoteval_agents.publication_follower.numbers import attempt_id
@@ -75,7 +77,9 @@ def _own(paths: RunPaths) -> Iterator[OnDisk]:
 def _state(paths: RunPaths, files: Iterable[Path]) -> Iterator[OnDisk]:
     for path in sorted(files):
         if path.is_relative_to(paths.root):
-            yield from _on_disk(paths, path.relative_to(paths.root).as_posix(), Manner.STATE)
+            name = path.relative_to(paths.root).as_posix()
+            with suppress(FileNotFoundError):
+                yield OnDisk(name, path, state_ident(path), Manner.STATE)
 
 
 def _on_disk(paths: RunPaths, name: str, manner: Manner) -> Iterator[OnDisk]:

@@ -1,6 +1,7 @@
 """One pass over one run: look, plan, work off, and look once more, since publishing writes to the witness."""
 
 from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from spoteval.clock import Now
@@ -23,6 +24,7 @@ from spoteval_agents.publication_follower.work import (
     Known,
     Outcome,
     Plan,
+    PutState,
     Seen,
 )
 
@@ -43,6 +45,10 @@ class Job:
     kind: Kind
     go_on: Callable[[int], bool]
     lanes: Lanes = field(default_factory=Lanes)
+    state_every_s: float = 0.0
+    """Shortest time between two generations of a state file, in regular passes."""
+    recent: frozenset[str] = frozenset()
+    """Files that were published so shortly ago."""
 
 
 def count_backlog(job: Job, memory: Memory) -> Outcome:
@@ -60,7 +66,8 @@ def make_pass(job: Job, memory: Memory, clock: Callable[[], Now]) -> Outcome:
     sight = glance(job.target.paths, job.record, job.survey, job.target.epoch)
     if memory.quiet is not None and memory.quiet.sight == sight and job.kind in _LOOKS:
         return replace(memory.quiet.outcome, took_s=clock().mono_s - began.mono_s)
-    job = replace(job, target=replace(job.target, store=store))
+    recent = memory.recent(job.state_every_s, began)
+    job = replace(job, target=replace(job.target, store=store), recent=recent)
     abort_stale(store, job.target.journal)
     done, todo, last, beyond = Slice(), Plan(()), Slice(), 0
     conflicts = dict(job.target.journal.conflicts)
@@ -81,22 +88,29 @@ def make_pass(job: Job, memory: Memory, clock: Callable[[], Now]) -> Outcome:
         bytes=done.done.bytes,
         requests=store.requests,
         left=left_episodes(todo.works, last.finished) + beyond,
-        backlog=beyond
-        + sum(
-            work.name not in last.finished and work.name not in memory.held for work in todo.works
-        ),
+        backlog=beyond + _left(todo, last.finished | memory.held.keys() | done.torn.keys()),
         errors=tuple(done.failed.values()),
-        complaints=(*todo.complaints, *store.complaints, *_new_conflicts(job, conflicts)),
+        complaints=(
+            *todo.complaints,
+            *store.complaints,
+            *done.torn.values(),
+            *_new_conflicts(job, conflicts),
+        ),
         withheld=memory.held,
         away=last.away,
         cut=done.cut,
         took_s=clock().mono_s - began.mono_s,
     )
-    at_rest = store.requests == 0 and not (outcome.errors or outcome.cut or done.waiting)
+    waits = done.waiting or any(isinstance(work, PutState) and work.is_early for work in todo.works)
+    at_rest = store.requests == 0 and not (outcome.errors or outcome.cut or waits)
     is_quiet = at_rest and job.kind is Kind.REGULAR and is_settled(sight, began)
     memory.quiet = Quiet(sight, outcome) if is_quiet else None
     memory.note_witness(job.target)
     return outcome
+
+
+def _left(todo: Plan, done: AbstractSet[str]) -> int:
+    return sum(work.name not in done for work in todo.works)
 
 
 def _new_conflicts(job: Job, before: Mapping[tuple[str, AttemptId], str]) -> Iterator[str]:
@@ -138,5 +152,6 @@ def _known(
         read={**memory.read, **read},
         failed=memory.failed,
         held={**memory.held, **withheld},
+        recent=job.recent | read.keys() if job.state_every_s > 0 else frozenset(),
         is_published=lambda name: ledger.has(name, PUBLISHED),
     )

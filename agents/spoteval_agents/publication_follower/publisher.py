@@ -8,6 +8,7 @@ from spoteval.publication.keys import manifest_key, part_key
 from spoteval.publication.manifest import manifest_bytes, parts_from
 from spoteval.shape import Table
 from spoteval_agents.publication_follower.aside import is_aside, put_aside
+from spoteval_agents.publication_follower.changing import take_state
 from spoteval_agents.publication_follower.evidence import Changed, OpenLog, take
 from spoteval_agents.publication_follower.growing import publish_log, publish_state
 from spoteval_agents.publication_follower.ledger import PUBLISHED
@@ -38,9 +39,9 @@ def carry(target: Target, work: Work) -> Done:
                 log.refuse_secret(0, log.size)
             return publish_log(target, work.name, log, whole=work.is_new)
     if isinstance(work, PutState):
-        whole = take(work.path, target.paths.root, screen=target.screen)
+        whole, seen = take_state(target, work.name, work.path)
         whole.refuse_secret()
-        return publish_state(target, work.name, whole)
+        return publish_state(target, work.name, whole, seen)
     if isinstance(work, PutWithheld):
         return _again(target, work)
     raise TypeError(f"{work.name}: unknown work")

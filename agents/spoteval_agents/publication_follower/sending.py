@@ -2,11 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from spoteval.episode import Part
 from spoteval.paths import RunPaths
 from spoteval.store.contract import Put, Store
-from spoteval_agents.publication_follower.evidence import Bytes, Changed, Evidence, blob_of
+from spoteval_agents.publication_follower.evidence import (
+    Bytes,
+    Changed,
+    Evidence,
+    Unfinished,
+    blob_of,
+)
 from spoteval_agents.publication_follower.journal import Journal, held
 from spoteval_agents.publication_follower.screen import Screen
 from spoteval_agents.publication_follower.uploading import put_evidence
@@ -32,6 +39,11 @@ class Target:
     go_on: Callable[[], bool] = _always
     parts_above: int = 64_000_000
     """Bytes; a larger file is sent in parts."""
+
+    @property
+    def scratch(self) -> Path:
+        """For copies, on the durable disk, beside the journal."""
+        return self.journal.folder / "scratch"
 
     def put(self, key: str, evidence: Evidence | Bytes) -> Put:
         """Send it, a large file in parts. Raises StoreError, Changed, Withheld."""
@@ -68,6 +80,8 @@ def send(
     """
     try:
         answer = target.put(key, evidence)
+    except Unfinished:
+        raise
     except Changed:
         target.journal.taken(key)
         raise
@@ -87,6 +101,8 @@ def claim(target: Target, key: str, evidence: Evidence | Bytes, done: Done) -> b
     """
     try:
         answer = target.put(key, evidence)
+    except Unfinished:
+        raise
     except Changed:
         target.journal.taken(key)
         raise

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from spoteval.store.contract import StoreError, StoreRefused
 from spoteval_agents.publication_follower.batch import AWAY_AFTER, publish_batch
-from spoteval_agents.publication_follower.evidence import Changed
+from spoteval_agents.publication_follower.evidence import Changed, Torn
 from spoteval_agents.publication_follower.lanes import Failed, Lanes
 from spoteval_agents.publication_follower.publisher import carry
 from spoteval_agents.publication_follower.screen import Withheld
@@ -32,6 +32,8 @@ class Slice:
     read: dict[str, Ident] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
+    torn: dict[str, str] = field(default_factory=dict)
+    """Works that wait since their file is half written."""
     withheld: dict[str, Held] = field(default_factory=dict)
     """Works that were not done since they hold a secret."""
     cut: bool = False
@@ -107,6 +109,8 @@ def _carry_out(
 
 
 def _note(result: Slice, work: Work, error: Exception) -> None:
+    if isinstance(error, Torn):
+        result.torn[work.name] = f"{work.name}: waits: {error.why}"
     if isinstance(error, Changed):
         result.waiting.append(str(error))
     elif isinstance(error, Withheld):
@@ -145,6 +149,7 @@ def joined(first: Slice, second: Slice) -> Slice:
         first.read | second.read,
         failed | second.failed,
         [*first.waiting, *second.waiting],
+        first.torn | second.torn,
         first.withheld | second.withheld,
         first.cut or second.cut,
         second.unanswered,

@@ -8,7 +8,13 @@ from typing import Any
 
 from spoteval.store.contract import NotThere, Put, StoreError
 from spoteval.store.s3_parts import part_bytes
-from spoteval_agents.publication_follower.evidence import Bytes, Changed, Evidence, ident_of
+from spoteval_agents.publication_follower.evidence import (
+    Bytes,
+    Changed,
+    Evidence,
+    Unfinished,
+    ident_of,
+)
 from spoteval_agents.publication_follower.journal import Journal
 from spoteval_agents.publication_follower.work import Ident
 
@@ -74,7 +80,7 @@ def _send(
         file.seek(size * len(found.tags))
         while piece := file.read(size):
             if not go_on():
-                raise Changed(f"{evidence.path}: {len(found.tags)} parts sent, the rest follows")
+                raise Unfinished(f"{evidence.path}: {len(found.tags)} parts sent, the rest follows")
             found.tags.append(large.part(key, found.upload, len(found.tags) + 1, piece))
             found.digest.update(piece)
 

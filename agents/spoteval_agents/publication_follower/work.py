@@ -114,6 +114,8 @@ class Known:
     failed: frozenset[str] = frozenset()
     held: Mapping[str, "Held"] = field(default_factory=dict)
     """What holds a secret, as far as this process has seen."""
+    recent: frozenset[str] = frozenset()
+    """State files of the harness that were published just now."""
     is_published: Callable[[AttemptId], bool] = _none
     """Whether the manifest of an attempt is in the store."""
 
@@ -165,6 +167,8 @@ class PutState(Work):
 
     path: Path
     of_harness: bool = False
+    is_early: bool = False
+    """Whether its last generation is so young that this one waits."""
 
 
 @dataclass(frozen=True, slots=True)

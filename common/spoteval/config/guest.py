@@ -93,6 +93,10 @@ class PublicationSettings:
     multipart_above_bytes: int = field(
         default=64 * 10**6, metadata=key(SIZE, "larger files in parts")
     )
+    state_every_s: float = field(
+        default=300.0,
+        metadata=key(DURATION_OR_0, "between two copies of a file that changes in place"),
+    )
     bandwidth_limit_bytes_s: int = field(default=0, metadata=key(RATE, "`0` = none", later=True))
 
 
@@ -143,6 +147,7 @@ class GuestConfig:
     store: StoreSettings
     publish_every_s: float
     multipart_above_bytes: int
+    state_every_s: float
     servers: tuple[ServerSettings, ...]
     run: RunPlan | None
     idle: IdleSettings
@@ -179,6 +184,7 @@ def guest_of(file: HostFile, agent: str | None = None) -> GuestConfig:
         store=reader.must("store", lambda root: read(StoreSettings, root.table("store"))),
         publish_every_s=publication.every_s,
         multipart_above_bytes=publication.multipart_above_bytes,
+        state_every_s=publication.state_every_s,
         servers=reader.part("server", servers, tuple),
         run=reader.part("run", _run, lambda: None),
         idle=reader.table("idle", IdleSettings),

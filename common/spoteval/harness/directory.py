@@ -2,6 +2,7 @@
 
 The program finds `work` in $SPOTEVAL_WORK. A directory without `episode.json`, or with an empty one, is an episode
 that began; after a stop it is moved to `work/cut/<key>/<n>/`, so that the next attempt begins with an empty one.
+Files that the program changes in place (a database, its own progress) may lie directly in `work/state/`.
 `episode.json` is a JSON object that may say `outcome`, `verdict`, `limit`, `error`, `input_tokens`, `output_tokens`,
 `started`, `ended`.
 """
@@ -21,7 +22,9 @@ from spoteval.harness.plans import stop_steps
 from spoteval.run import RunRecord
 from spoteval.shape import Reading, ShapeError, Table, Unreadable
 
-DONE = "episode.json"
+DONE, STATE = "episode.json", "state"
+MOST_STATE = 64
+_BESIDE = ("-wal", "-shm", "-journal")
 _REFUSED = {
     "remaining_budget": "nothing tells what a cut episode has spent",
     "none": 'the program begins cut episodes again (use "fresh_budget")',
@@ -86,12 +89,28 @@ class Directory:
             attempts=tuple(attempts),
             in_flight=tuple(running),
             unreadable=tuple(wrong),
-            state_files=tuple(path for path in (work / "intended.json",) if path.is_file()),
+            state_files=state_files(work),
         )
 
     def salvage(self, run: RunRecord, work: Path) -> tuple[Path, ...]:  # noqa: ARG002
         """Every file of the episodes that have not ended."""
         return tuple(file for path in _not_ended(work) for file in _files(path))
+
+
+def state_files(work: Path) -> tuple[Path, ...]:
+    """What changes in place: the header, and the files directly in `state/`, without what SQLite keeps beside its own.
+
+    Of very many the first by name, so that a pass stays bounded.
+    """
+    found = (work / STATE).iterdir() if (work / STATE).is_dir() else ()
+    own = sorted(path for path in found if not path.name.endswith(_BESIDE))
+    return tuple(
+        path for path in (work / "intended.json", *own[:MOST_STATE]) if _is_plain_file(path)
+    )
+
+
+def _is_plain_file(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
 
 
 def _not_ended(work: Path) -> list[Path]:

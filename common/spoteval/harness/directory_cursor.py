@@ -12,7 +12,14 @@ from pathlib import Path
 
 from spoteval.episode import Attempt
 from spoteval.harness.contract import Survey
-from spoteval.harness.directory import DONE, attempt_in, directories, intended_of, native_of
+from spoteval.harness.directory import (
+    DONE,
+    attempt_in,
+    directories,
+    intended_of,
+    native_of,
+    state_files,
+)
 from spoteval.run import RunRecord
 from spoteval.shape import Unreadable
 
@@ -43,8 +50,7 @@ class DirectoryCursor:
             del self._open[name]
             self._ended.pop(name, None)
         found = self._look(work)
-        state = (work / "intended.json",) if (work / "intended.json").is_file() else ()
-        found = replace(found, state_files=state)
+        found = replace(found, state_files=state_files(work))
         if intended:
             keys = intended_of(run, work)
             if isinstance(keys, Unreadable):
