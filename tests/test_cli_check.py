@@ -152,16 +152,12 @@ def test_checking_twice_puts_one_object(hosts: Hosts) -> None:
 
 def test_keys_without_effect_are_named(hosts: Hosts) -> None:
     """Each that is set, in the order of the table of them; none that is not set."""
-    more = (
-        '[publication]\nbandwidth_limit = "5MB/s"\n[idle]\nlogins_count = true\n'
-        '[[server]]\nunit = "a"\nmodel = "m"\nweights = "/x"\n'
-    )
+    more = '[idle]\nlogins_count = true\n[[server]]\nunit = "a"\nmodel = "m"\nweights = "/x"\n'
     hosts.configure(
         "node", guest_file(hosts.base, more, 'settlement = "fresh_budget"\norder = "harness"')
     )
     words = [text for name, text in _rows(hosts, "guest", "warn") if name == "config"]
     assert words == [
-        "[publication] bandwidth_limit has no effect in this version",
         "[run] order has no effect in this version",
     ]
     hosts.configure(

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 
 import spoteval
-from spoteval.clock import Now, read_now
+from spoteval.clock import Now, monotonic_s, read_now
 from spoteval.config.guest import GuestConfig, read_guest
 from spoteval.config.shared import ConfigError
 from spoteval.control.guest import warn_of
@@ -21,6 +21,7 @@ from spoteval.machine.session import this_session
 from spoteval.machine.systemd import Notifier
 from spoteval.paths import DurablePaths, HostPaths, host_paths
 from spoteval.run import HARNESSES
+from spoteval.store.pace import Pace
 from spoteval_agents.publication_follower.auditing import audit
 from spoteval_agents.publication_follower.cycle import cycle, last_cycle
 from spoteval_agents.publication_follower.decide import nothing
@@ -44,9 +45,9 @@ def main() -> None:
             held(paths.run / f"{NAME}.lock"),
             Waker((DurablePaths(config.disk.path).requests,)) as waker,
         ):
-            memory = Memory()
-            world = world_of(config, paths, read_now, _interrupted(waker, memory))
-            notifier = Notifier()
+            memory, notifier = Memory(), Notifier()
+            alive = _seldom(notifier.watchdog, monotonic_s)
+            world = world_of(config, paths, read_now, _interrupted(waker, memory), alive)
             notifier.ready()
             run(world, memory, waker, notifier)
     except ConfigError as error:
@@ -62,6 +63,7 @@ def world_of(
     paths: HostPaths,
     clock: Callable[[], Now],
     interrupted: Callable[[], bool],
+    alive: Callable[[], None] = lambda: None,
 ) -> World:
     """The real world. All adapters are loaded here, since nothing is once the service is ready."""
     for harness in HARNESSES:
@@ -72,7 +74,19 @@ def world_of(
     session = this_session(paths.session, clock().boot).id
     store = store_from(config.store, paths.credentials)
     screen = partial(screen_of, config, credentials=paths.credentials, members=members)
-    return World(config, store, session, clock, adapter, PartReader().read, interrupted, screen)
+    limit = config.bandwidth_limit_bytes_s
+    return World(
+        config,
+        store,
+        session,
+        clock,
+        adapter,
+        PartReader().read,
+        interrupted,
+        screen,
+        Pace(limit) if limit else None,
+        alive,
+    )
 
 
 def run(world: World, memory: Memory, waiting: Waiting, notifier: Notifier) -> None:
@@ -117,6 +131,19 @@ def _interrupted(waiting: Waiting, memory: Memory) -> Callable[[], bool]:
         return memory.stopping
 
     return interrupted
+
+
+def _seldom(act: Callable[[], None], clock: Callable[[], float]) -> Callable[[], None]:
+    """The same, at most once a second: a pass of thousands of puts is no reason to keep PID 1 busy."""
+    last_s = -math.inf
+
+    def seldom() -> None:
+        nonlocal last_s
+        if clock() - last_s >= 1.0:
+            last_s = clock()
+            act()
+
+    return seldom
 
 
 def _fail(code: int, text: str) -> None:

@@ -1,6 +1,6 @@
 """A store that counts what it is asked."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,11 +8,15 @@ from typing import Any
 from spoteval.store.contract import Put, Store, Stored
 
 
-class Counted:
-    """Another store, and how many requests went to it."""
+def _nothing() -> None:
+    """Nobody listens."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+
+class Counted:
+    """Another store, and how many requests went to it. `alive` is told of each that was answered."""
+
+    def __init__(self, store: Store, alive: Callable[[], None] = _nothing) -> None:
+        self._store, self.alive = store, alive
         self.url = store.url
         self.requests = 0
 
@@ -31,12 +35,16 @@ class Counted:
     def put(self, key: str, data: bytes) -> Put:
         """Create `key` with `data`."""
         self.requests += 1
-        return self._store.put(key, data)
+        answer = self._store.put(key, data)
+        self.alive()
+        return answer
 
     def put_file(self, key: str, path: Path) -> Put:
         """Create `key` with the bytes of a file."""
         self.requests += 1
-        return self._store.put_file(key, path)
+        answer = self._store.put_file(key, path)
+        self.alive()
+        return answer
 
     def get(self, key: str) -> bytes:
         """The bytes of `key`."""
@@ -64,7 +72,9 @@ class CountedLarge:
     def part(self, key: str, upload: str, number: int, data: bytes) -> str:
         """Send a part."""
         self.by.requests += 1
-        return str(self.inner.part(key, upload, number, data))
+        tag = str(self.inner.part(key, upload, number, data))
+        self.by.alive()
+        return tag
 
     def complete(self, key: str, upload: str, tags: Sequence[str]) -> Put:
         """Make the object."""

@@ -134,7 +134,10 @@ def _go_on(world: World, disk: DurablePaths, kind: Kind, until_s: float) -> GoOn
 
 
 def _bounded(world: World, kind: Kind, until_s: float, go_on: GoOn) -> Store:
-    """A store whose calls heed the pass: in a final one its deadline, in others that something urgent came."""
+    """A store whose calls heed the pass: in a final one its deadline, in others that something urgent came.
+
+    A final pass has the whole link: what does not go now may be lost.
+    """
     until = getattr(world.store, "until", None)
     if until is None:
         return world.store
@@ -142,7 +145,7 @@ def _bounded(world: World, kind: Kind, until_s: float, go_on: GoOn) -> Store:
         hasty: Store = until(until_s)
         return hasty
     urgent = Urgent(go_on)
-    patient: Store = until(until_s + CALL_S, urgent)
+    patient: Store = until(until_s + CALL_S, urgent, world.pace)
     return patient
 
 

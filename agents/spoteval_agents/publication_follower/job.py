@@ -17,6 +17,8 @@ from spoteval.paths import DurablePaths, RunPaths
 from spoteval.run import RunRecord
 from spoteval.shape import Unreadable
 from spoteval.store.contract import Store
+from spoteval.store.pace import Pace
+from spoteval.store.s3_parts import PART_BYTES
 from spoteval_agents.publication_follower.decide import nothing
 from spoteval_agents.publication_follower.journal import Journal
 from spoteval_agents.publication_follower.lanes import Lanes
@@ -30,8 +32,15 @@ from spoteval_agents.publication_follower.work import Kind
 GoOn = Callable[[int], bool]
 
 
+LONGEST_PUT_S = 30
+
+
 def _never() -> bool:
     return False
+
+
+def _nothing() -> None:
+    """Nobody listens."""
 
 
 def _nothing_secret(record: RunRecord) -> Screen:  # noqa: ARG001
@@ -50,6 +59,18 @@ class World:
     read_part: Callable[[Part], bytes]
     interrupted: Callable[[], bool] = _never
     screen: Callable[[RunRecord], Screen] = _nothing_secret
+    pace: Pace | None = None
+    """How fast the store gets bytes, but in a final pass."""
+    alive: Callable[[], None] = _nothing
+    """Told whenever the store took something."""
+
+    @property
+    def parts_above_bytes(self) -> int:
+        """From where on a file goes in parts: as set, and so that no single put takes longer than half a minute."""
+        most = self.config.multipart_above_bytes
+        if self.pace is None:
+            return most
+        return min(most, max(PART_BYTES, self.pace.rate_bytes_s * LONGEST_PUT_S))
 
 
 def active_record(disk: DurablePaths) -> RunRecord | Decision:
@@ -87,7 +108,7 @@ def make_job(
         read_part=world.read_part,
         screen=memory.screen(record, world.screen),
         go_on=lambda: go_on(0),
-        parts_above=world.config.multipart_above_bytes,
+        parts_above=world.parts_above_bytes,
     )
     survey = Survey()
     if kind is not Kind.LAST:
@@ -97,7 +118,17 @@ def make_job(
     if memory.lanes is None or memory.lanes.count != count:
         memory.lanes = Lanes(count)
     every_s = world.config.state_every_s
-    return Job(target, record, survey, world.session, kind, go_on, memory.lanes, every_s)
+    return Job(
+        target,
+        record,
+        survey,
+        world.session,
+        kind,
+        go_on,
+        memory.lanes,
+        every_s,
+        alive=world.alive,
+    )
 
 
 def _meet(journal: Journal, disk: DurablePaths, paths: RunPaths) -> None:

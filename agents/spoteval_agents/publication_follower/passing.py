@@ -34,6 +34,10 @@ AT_ONCE = 8
 _LOOKS = (Kind.REGULAR, Kind.SOON)
 
 
+def _nothing() -> None:
+    """Nobody listens."""
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """What a pass is about. `go_on(bytes)` says whether there is time left, and room in the slice."""
@@ -49,6 +53,8 @@ class Job:
     """Shortest time between two generations of a state file, in regular passes."""
     recent: frozenset[str] = frozenset()
     """Files that were published so shortly ago."""
+    alive: Callable[[], None] = _nothing
+    """Told whenever the store took something."""
 
 
 def count_backlog(job: Job, memory: Memory) -> Outcome:
@@ -62,7 +68,7 @@ def count_backlog(job: Job, memory: Memory) -> Outcome:
 
 def make_pass(job: Job, memory: Memory, clock: Callable[[], Now]) -> Outcome:
     """Publish what is new. Raises OSError where the run's own logs cannot be read; all else is in the outcome."""
-    began, store = clock(), Counted(job.target.store)
+    began, store = clock(), Counted(job.target.store, job.alive)
     sight = glance(job.target.paths, job.record, job.survey, job.target.epoch)
     if memory.quiet is not None and memory.quiet.sight == sight and job.kind in _LOOKS:
         return replace(memory.quiet.outcome, took_s=clock().mono_s - began.mono_s)

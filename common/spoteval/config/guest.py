@@ -27,6 +27,7 @@ from spoteval.settings.kinds import (
 from spoteval.shape import ShapeError, Table
 
 SHARED = ("host", "disk", "provider", "store")
+LEAST_BANDWIDTH_BYTES_S = 64_000
 OWN: Mapping[str, tuple[str, ...]] = {
     "boot-resume": ("server", "run"),
     "shutdown-hook": ("shutdown",),
@@ -97,7 +98,17 @@ class PublicationSettings:
         default=300.0,
         metadata=key(DURATION_OR_0, "between two copies of a file that changes in place"),
     )
-    bandwidth_limit_bytes_s: int = field(default=0, metadata=key(RATE, "`0` = none", later=True))
+    bandwidth_limit_bytes_s: int = field(
+        default=0, metadata=key(RATE, "`0` = none, else from `64kB/s` on; a final pass has none")
+    )
+
+    def __post_init__(self) -> None:
+        """Raises ShapeError for a limit by which a part would take longer than the follower's watchdog waits."""
+        limit = self.bandwidth_limit_bytes_s
+        if 0 < limit < LEAST_BANDWIDTH_BYTES_S:
+            raise ShapeError(
+                f'[publication] bandwidth_limit: "{limit}B/s" is too low ("64kB/s" or more, "0" for none)'
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +159,7 @@ class GuestConfig:
     publish_every_s: float
     multipart_above_bytes: int
     state_every_s: float
+    bandwidth_limit_bytes_s: int
     servers: tuple[ServerSettings, ...]
     run: RunPlan | None
     idle: IdleSettings
@@ -185,6 +197,7 @@ def guest_of(file: HostFile, agent: str | None = None) -> GuestConfig:
         publish_every_s=publication.every_s,
         multipart_above_bytes=publication.multipart_above_bytes,
         state_every_s=publication.state_every_s,
+        bandwidth_limit_bytes_s=publication.bandwidth_limit_bytes_s,
         servers=reader.part("server", servers, tuple),
         run=reader.part("run", _run, lambda: None),
         idle=reader.table("idle", IdleSettings),

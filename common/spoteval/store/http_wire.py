@@ -17,6 +17,7 @@ from http.client import HTTPException
 from typing import TypeVar
 
 from spoteval.store.deadline import LOOK_S, Deadline, Overrun, bounded
+from spoteval.store.pace import Pace
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -74,12 +75,21 @@ class Pool:
     _idle: "list[Connection]" = field(default_factory=list, repr=False)
 
     def ask(
-        self, head: bytes, body: Iterable[bytes | memoryview], deadline: Deadline, *, bare: bool
+        self,
+        head: bytes,
+        body: Iterable[bytes | memoryview],
+        deadline: Deadline,
+        *,
+        bare: bool,
+        pace: Pace | None = None,
     ) -> Answer:
-        """Send a request, read its answer (`bare`: none has a body). Raises OSError, Garbled and Overrun."""
+        """Send a request, read its answer (`bare`: none has a body). Raises OSError, Garbled and Overrun.
+
+        `pace`: how fast, where there is a limit.
+        """
         connection = self._taken() or Connection(_opened(self.route, deadline))
         try:
-            answer = connection.ask(head, body, deadline, bare)
+            answer = connection.ask(head, body, deadline, bare, pace)
         except BaseException:
             connection.close()
             raise
@@ -120,13 +130,18 @@ class Connection:
         return bool(poll.poll(0)) or bool(self._rest)
 
     def ask(
-        self, head: bytes, body: Iterable[bytes | memoryview], deadline: Deadline, bare: bool
+        self,
+        head: bytes,
+        body: Iterable[bytes | memoryview],
+        deadline: Deadline,
+        bare: bool,
+        pace: Pace | None = None,
     ) -> Answer:
         """One request and its answer. A service may refuse before it has read all: then its answer is read first."""
         try:
-            self._send(head, deadline)
+            self._send(head, deadline, pace)
             for piece in body:
-                self._send(piece, deadline)
+                self._send(piece, deadline, pace)
         except TimeoutError:
             raise
         except OSError:
@@ -136,10 +151,16 @@ class Connection:
             raise
         return self._answer(deadline, bare)
 
-    def _send(self, data: bytes | memoryview, deadline: Deadline) -> None:
+    def _send(self, data: bytes | memoryview, deadline: Deadline, pace: Pace | None) -> None:
         view = memoryview(data)
+        most = _CHUNK if pace is None else pace.piece_bytes
         while view:
-            view = view[_patient(self._sock, self._sock.send, view[:_CHUNK], deadline) :]
+            piece = view[:most]
+            if pace is not None:
+                pace.wait(len(piece), deadline)
+            while piece:
+                sent = _patient(self._sock, self._sock.send, piece, deadline)
+                piece, view = piece[sent:], view[sent:]
 
     def _answer(self, deadline: Deadline, bare: bool) -> Answer:
         while True:

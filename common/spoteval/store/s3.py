@@ -23,6 +23,7 @@ from spoteval.store.contract import (
 )
 from spoteval.store.deadline import Deadline, Overrun, bounded
 from spoteval.store.http_wire import Answer
+from spoteval.store.pace import Pace
 from spoteval.store.place import S3Place
 from spoteval.store.s3_answer import error_of
 from spoteval.store.s3_body import Body, body_of, body_of_file, refuse_damaged
@@ -73,14 +74,18 @@ class S3Store:
         self._kept = Kept(place, self.url, patience.clock)
         self._by_s: float | None = None
         self._is_over: Callable[[], bool] = _never
+        self._pace: Pace | None = None
 
-    def until(self, by_s: float, is_over: Callable[[], bool] = _never) -> "S3Store":
+    def until(
+        self, by_s: float, is_over: Callable[[], bool] = _never, pace: Pace | None = None
+    ) -> "S3Store":
         """The same store, of which no call takes longer than to this moment of the clock of `Mark.mono_s`.
 
-        Calls under way also end, within a second, once `is_over` says so; it is asked often, by any thread.
+        Calls under way also end, within a second, once `is_over` says so; it is asked often, by any thread. With a
+        `pace`, bytes go no faster, and what they wait for it is added to the time of their call.
         """
         hasty = copy.copy(self)
-        hasty._by_s, hasty._is_over = by_s, is_over
+        hasty._by_s, hasty._is_over, hasty._pace = by_s, is_over, pace
         return hasty
 
     @property
@@ -205,7 +210,7 @@ class S3Store:
         """One signed request and its answer; raises ClientError for a refusal, and what the connection raises."""
         at = self._kept.moment(self._clock)
         head = self._kept.signer().head(method, name, query, headers, sha256, at)
-        answer = self._kept.pool.ask(head, body, deadline, bare=False)
+        answer = self._kept.pool.ask(head, body, deadline, bare=False, pace=self._pace)
         if answer.status >= 300:
             raise error_of(answer, method)
         return answer
