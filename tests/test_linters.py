@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-SHELL_DIRS = ("packaging", "tests")
+SHELL_DIRS = ("common", "packaging", "tests")
 SHELL_FILES = ("install.sh", ".ci/run")
 
 pytestmark = pytest.mark.runs("the linters are programs")

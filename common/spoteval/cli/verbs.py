@@ -22,6 +22,8 @@ _RUN, _SHOW, _HOLD = "spoteval.cli.run", "spoteval.cli.run_show", "spoteval.cli.
 # a module that brings its own group is the target of all its keys.
 VERBS: dict[str, Verb] = {
     "demo": Verb("spoteval.cli.demo:demo", "Try it: a real evaluation, no cloud, 4 min.", "decide"),
+    "math": Verb("spoteval.cli.math:math", "Interruptions, restarts, tokens: by hand.", "decide"),
+    "tau": Verb("spoteval.cli.tau:tau", "How long machines live here, from logs.", "decide"),
     "setup": Verb("", "Make this host ready; changes nothing twice.", "set up"),
     "setup guest": Verb(
         "spoteval.cli.setup:guest", "Disk, folders, units, a first host file.", "set up"

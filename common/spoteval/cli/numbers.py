@@ -1,0 +1,55 @@
+"""What the verbs of numbers share: durations with units, logs of this host or of named places, files they write."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from spoteval.control.refused import Failed
+from spoteval.paths import host_paths
+from spoteval.placement.eventlogs import Logs, log_files, read_logs
+from spoteval.placement.lifetime import HOUR_S
+from spoteval.shape import duration_s
+
+
+def hours_of(_: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """A duration with its unit, as hours above 0; None where the option is absent."""
+    if value is None:
+        return None
+    try:
+        hours = duration_s(value) / HOUR_S
+    except ValueError as error:
+        raise click.BadParameter(str(error), param=parameter) from error
+    if not hours > 0:
+        raise click.BadParameter(f'"{value}" must be above 0', param=parameter)
+    return hours
+
+
+def logs_of(places: Sequence[Path]) -> Logs:
+    """The events of these places, or of this host where none is named; raises Failed where there are none."""
+    chosen = tuple(places) or (host_paths().state,)
+    try:
+        logs = read_logs(log_files(chosen))
+    except FileNotFoundError as error:
+        hint = "" if places else " (name a directory or a pulled run)"
+        raise Failed(f"{error.filename}: {error.strerror}{hint}") from error
+    if not logs.by_instance:
+        raise Failed(
+            f"{chosen[0]}: no start, stop or boot in {logs.lines} lines of {logs.files} logs"
+        )
+    return logs
+
+
+def basis(logs: Logs) -> str:
+    """What the figures rest on, in one line."""
+    damaged = f", {logs.damaged} damaged lines passed over" if logs.damaged else ""
+    machines = f"{len(logs.by_instance)} machine{'' if len(logs.by_instance) == 1 else 's'}"
+    return f"{machines}, {logs.lines} events in {logs.files} logs{damaged}"
+
+
+def write_file(path: Path, text: str) -> None:
+    """A file that a person asked for; nothing half of it is left. Raises OSError."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)
