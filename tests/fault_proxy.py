@@ -6,12 +6,15 @@ import socket
 import struct
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
+PIECE = 40
+"""Bytes of a slow answer that come together."""
 _HOPS = frozenset(["connection", "transfer-encoding", "proxy-connection", "keep-alive", "expect"])
 
 
@@ -20,8 +23,9 @@ class Fault:
     """What happens to one request. Without a status it reaches the service.
 
     `cut`: only so many bytes of the answer's body come, then the connection is reset; `reset`: not even a status
-    comes; `stall_s`: so long nothing comes; `deaf`: what exists is said to have been made; `damage`: one byte of the
-    request is another.
+    comes; `half`: half of the answer's head comes, then that; `stall_s`: so long nothing comes; `slow_s`: the head of
+    the answer takes so long, in small pieces; `deaf`: what exists is said to have been made; `damage`: one byte of the
+    request is another; `strike`: called once the request came, or the service has answered it.
     """
 
     status: int | None = None
@@ -34,6 +38,9 @@ class Fault:
     stall_s: float = 0.0
     deaf: bool = False
     damage: bool = False
+    half: bool = False
+    slow_s: float = 0.0
+    strike: Callable[[], None] | None = None
 
     def text(self) -> bytes:
         """The body of an answer of its own."""
@@ -114,10 +121,12 @@ class _Handler(BaseHTTPRequestHandler):
             status, headers, data = self._forward(proxy.target, body)
         if fault.deaf and status == 412:
             status, headers, data = 200, {"ETag": hashlib.md5(body).hexdigest()}, b""
+        if fault.strike is not None:
+            fault.strike()
         if fault.reset:
             self._break()
         else:
-            self._answer(status, headers, data, fault.cut)
+            self._answer(status, headers, data, fault)
 
     do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _serve  # noqa: N815 - the names are those of the library
 
@@ -136,17 +145,20 @@ class _Handler(BaseHTTPRequestHandler):
         connection.close()
         return answer.status, {k: v for k, v in headers if k.lower() not in _HOPS}, data
 
-    def _answer(
-        self, status: int, headers: Mapping[str, str], data: bytes, cut: int | None
-    ) -> None:
-        self.send_response_only(status)
-        for name, value in headers.items():
-            if name.lower() != "content-length":
-                self.send_header(name, value)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data[:cut])
-        if cut is not None:
+    def _answer(self, status: int, headers: Mapping[str, str], data: bytes, fault: Fault) -> None:
+        lines = [f"HTTP/1.1 {status} {http.client.responses.get(status, 'Unknown')}"]
+        lines += [f"{k}: {v}" for k, v in headers.items() if k.lower() != "content-length"]
+        head = "\r\n".join([*lines, f"Content-Length: {len(data)}", "", ""]).encode("latin-1")
+        if fault.half:
+            self.wfile.write(head[: len(head) // 2])
+            self._break()
+            return
+        pieces = [head[at : at + PIECE] for at in range(0, len(head), PIECE)]
+        for piece in pieces if fault.slow_s else [head]:
+            self.wfile.write(piece)
+            time.sleep(fault.slow_s / len(pieces))
+        self.wfile.write(data[: fault.cut])
+        if fault.cut is not None:
             self._break()
 
     def _break(self) -> None:

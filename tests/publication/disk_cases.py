@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from threading import Lock
@@ -19,6 +20,8 @@ from spoteval.store.file import FileStore
 LANES = 4
 _BEGINS = ("write", "append", "rename", "link", "unlink")
 Hook = Callable[[str, tuple[object, ...]], None]
+Play = Callable[[Guest, int], bool]
+"""One pass with the fault at that number; whether it had so many."""
 
 
 @dataclass
@@ -68,43 +71,56 @@ class Numbered(Flaky):
             self.at()
 
 
-def kills(folder: Path, every: int) -> Iterator[Case]:
-    """At every operation on a file, those of the store's own directory included, and at every request."""
-    source = template(folder / "template")
-    for kind, play in (("operation", _die_at_operation), ("request", _die_at_request)):
-        for number in count(1, every):
-            with fresh(source, folder / f"{kind}-{number}") as guest:
-                if not _killed(lambda guest=guest, number=number, play=play: play(guest, number)):  # type: ignore[misc]
-                    break
-                after = Guest(guest.root)
-                yield judged(kind, number, after, after.store, lambda after=after: one_pass(after))  # type: ignore[misc]
+@dataclass
+class Fuse:
+    """Burns down at each step."""
 
+    left: int
 
-def _die_at_operation(guest: Guest, number: int) -> None:
-    left = [number]
-
-    def heard(event: str, args: tuple[object, ...]) -> None:
-        left[0] -= 1
-        if left[0] == 0:
+    def step(self) -> None:
+        """kill -9 of this very process at the last one."""
+        self.left -= 1
+        if self.left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    with EAR.heard_by(heard):
+
+def cases(folder: Path, kind: str, play: Play, every: int) -> Iterator[Case]:
+    """Each number that a pass has, in a guest of its own; then one clean pass, by another process or by the same."""
+    source = template(folder / "template")
+    for number in count(1, every):
+        with fresh(source, folder / f"{kind}-{number}") as guest:
+            if not play(guest, number):
+                break
+            after = guest if kind.endswith(ONCE) else Guest(guest.root)
+            yield judged(kind, number, after, after.store, partial(one_pass, after))
+
+
+ONCE = "once"
+"""Ends the name of a fault after which the same process goes on."""
+
+
+def at_operation(guest: Guest, number: int) -> bool:
+    """At every operation on a file, those of the store's own directory included."""
+
+    def act() -> None:
+        fuse = Fuse(number)
+        with EAR.heard_by(lambda event, args: fuse.step()):
+            one_pass(guest)
+
+    return is_killed(act)
+
+
+def at_request(guest: Guest, number: int) -> bool:
+    """Before a request is sent, and once it was answered."""
+
+    def act() -> None:
+        guest.store = Numbered(FileStore(guest.root / "store"), at=Fuse(number).step)
         one_pass(guest)
 
-
-def _die_at_request(guest: Guest, number: int) -> None:
-    left = [number]
-
-    def at() -> None:
-        left[0] -= 1
-        if left[0] == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    guest.store = Numbered(FileStore(guest.root / "store"), at=at)
-    one_pass(guest)
+    return is_killed(act)
 
 
-def _killed(act: Callable[[], None]) -> bool:
+def is_killed(act: Callable[[], None], told: Callable[[int], None] = lambda child: None) -> bool:
     """Whether the child that does it was killed; it ends by itself where there is no such number any more."""
     child = os.fork()
     if child == 0:
@@ -114,6 +130,7 @@ def _killed(act: Callable[[], None]) -> bool:
             code = 0
         finally:
             os._exit(code)
+    told(child)
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
         return True
@@ -121,26 +138,14 @@ def _killed(act: Callable[[], None]) -> bool:
     return False
 
 
-def full_disk(folder: Path, every: int) -> Iterator[Case]:
-    """From the n-th write on until the pass is over, and at the n-th fsync alone, where it shows only then."""
-    source = template(folder / "template")
-    for kind, full in (("write", _full_from), ("fsync", _full_at_fsync)):
-        for number in count(1, every):
-            with fresh(source, folder / f"{kind}-{number}") as guest:
-                if not full(guest, number):
-                    break
-                after = Guest(guest.root)
-                yield judged(kind, number, after, after.store, lambda after=after: one_pass(after))  # type: ignore[misc]
-
-
-def _full_from(guest: Guest, number: int) -> bool:
-    """Whether there was such a write."""
+def full_write(guest: Guest, number: int, *, once: bool = False) -> bool:
+    """A disk that is full from the n-th write on until the pass is over, or for that one alone."""
     seen, disk = [0], str(guest.disk.disk)
 
     def heard(event: str, args: tuple[object, ...]) -> None:
         if str(args[1]).startswith(disk) and args[0] in _BEGINS:
             seen[0] += 1
-            if seen[0] >= number:
+            if seen[0] == number or (seen[0] > number and not once):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(args[1]))
 
     with EAR.heard_by(heard):
@@ -148,18 +153,18 @@ def _full_from(guest: Guest, number: int) -> bool:
     return seen[0] >= number
 
 
-def _full_at_fsync(guest: Guest, number: int) -> bool:
-    """Whether there was such an fsync; every later one fails as well."""
+def full_fsync(guest: Guest, number: int, *, once: bool = False) -> bool:
+    """The write was taken, and only its fsync says that there is no room; so does every later one, or none."""
     real, seen = os.fsync, [0]
 
-    def fsync(descriptor: object) -> None:
-        assert isinstance(descriptor, int)
-        path = str(Path(f"/proc/self/fd/{descriptor}").readlink())
+    def fsync(fd: object) -> None:
+        assert isinstance(fd, int)
+        path = str(Path(f"/proc/self/fd/{fd}").readlink())
         if path.startswith(str(guest.disk.disk)):
             seen[0] += 1
-            if seen[0] >= number:
+            if seen[0] == number or (seen[0] > number and not once):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
-        real(descriptor)
+        real(fd)
 
     os.fsync = fsync  # type: ignore[assignment]
     try:

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import random
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -38,11 +39,16 @@ class Case:
         return f"{self.kind} at {self.number}: lost {self.lost}, torn {self.torn}, doubled {self.doubled}"
 
 
-def template(folder: Path) -> Path:
-    """A guest with three finished episodes, a fourth that goes on, logs and an interruption; never published."""
+def template(folder: Path, large: int = 0) -> Path:
+    """A guest with three finished episodes, a fourth that goes on, logs and an interruption; never published.
+
+    `large`: bytes of one more file of the third.
+    """
     guest = Guest(folder)
     for name in FINISHED:
         guest.finish(name, {"log.txt": name.encode() * 2000, "sub/more.txt": b"more"})
+    if large:
+        guest.finish(FINISHED[-1], {"large.bin": random.Random(7).randbytes(large)})
     (guest.paths.work / "episodes" / "1" / "empty").mkdir()
     (guest.paths.work / "episodes" / "4").mkdir()
     (guest.paths.work / "episodes" / "4" / "log.txt").write_bytes(b"half")
@@ -85,6 +91,7 @@ def judged(kind: str, number: int, guest: Guest, truth: Store, clean: Callable[[
     doubled += [key for key in keys if key.split("/")[:2] not in [[name, "1"] for name in FINISHED]]
     lines = [str(line["episode"]) for line in guest.witness()]
     doubled += [f"witness {name}" for name in set(lines) if lines.count(name) > 1]
+    doubled += [item.key for item in truth.list(f"runs/{RUN}/conflicts/")]
     pulled = guest.root / "pulled"
     pull(truth, RUN, pulled)
     for name in FINISHED:
