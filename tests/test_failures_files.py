@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from stat import S_IMODE
 
 import pytest
 
@@ -10,6 +11,7 @@ from spoteval.control import requests
 from spoteval.control.requests import FINAL, Answer
 from spoteval.publication.keys import part_key
 from spoteval.publication.pull import pull
+from spoteval.publication.verify import VerifyReport, verify, verify_store
 from spoteval_agents.publication_follower.cycle import cycle
 
 LONG_AGO_S, A_DAY_S = 7200.0, 86_400.0
@@ -151,25 +153,46 @@ def test_failure_11_a_loop_of_links_is_not_followed(guest: Guest, tmp_path: Path
 
 
 ODD = (b"\xff\xfe not text", b"new\nline", b"%2F+& =\x01", "ä ü 日本".encode(), b"x" * 255)
+BELOW, LINK, GOAL = b"folder \xc3", b"link \xe9", b"to \xf0\x28"
+"""A folder, a link and where it leads, none of them text."""
 
 
 def test_failure_12_odd_names_block_nothing_and_come_back(guest: Guest, tmp_path: Path) -> None:
-    """Names that are no text, line ends, signs that mean something in keys, the longest there are."""
-    odd = os.fsencode(folder(guest, "2"))
-    folder(guest, "2").mkdir()
-    for name in ODD:
-        Path(os.fsdecode(odd + b"/" + name)).write_bytes(name)
+    """Names that are no text, line ends, signs that mean something in keys, the longest there are: byte for byte."""
+    odd, files = folder(guest, "2"), [*ODD, BELOW + b"/" + ODD[0]]
+    named(odd, BELOW).mkdir(parents=True)
+    named(odd, BELOW + b" empty").mkdir(0o750)
+    named(odd, LINK).symlink_to(os.fsdecode(GOAL))
+    for name in files:
+        named(odd, name).write_bytes(name)
     guest.finish("2")
     guest.finish("3")
     passes(guest, 2)
     assert published(guest) == ["1", "2", "3"]
-    report = pull(guest.store, RUN, tmp_path / "out")
-    assert report.verified
+    assert pull(guest.store, RUN, tmp_path / "out").verified
     back = tmp_path / "out/episodes/2/1"
-    assert {p.read_bytes() for p in back.iterdir()} >= set(ODD)
-    texts = [name for name in ODD if b"\xff" not in name]
-    for name in texts:
-        assert Path(os.fsdecode(os.fsencode(back) + b"/" + name)).read_bytes() == name
+    names = {path.name for path in back.iterdir()}
+    assert names == {"MANIFEST.json", *(path.name for path in odd.iterdir())}
+    assert [named(back, name).read_bytes() for name in files] == files
+    assert os.fsencode(named(back, LINK).readlink()) == GOAL
+    assert S_IMODE(named(back, BELOW + b" empty").stat().st_mode) == 0o750
+    assert verify_store(guest.store, RUN).verified
+    assert missing(tmp_path / "out") == []
+    named(back, ODD[0]).unlink()
+    assert missing(tmp_path / "out") == [f"episodes/2/1/{os.fsdecode(ODD[0])}"]
+
+
+def named(folder: Path, name: bytes) -> Path:
+    """A file whose name may be no text."""
+    return folder / os.fsdecode(name)
+
+
+def missing(target: Path) -> list[str]:
+    """What a pulled directory does not have any more, and nothing else differs."""
+    found = verify(target)
+    assert isinstance(found, VerifyReport)
+    assert {item.what for item in found.differences} <= {"missing"}
+    return [item.path for item in found.differences]
 
 
 def test_failure_15_a_pipe_is_never_opened(guest: Guest, unblocked: None) -> None:

@@ -15,7 +15,7 @@ from spoteval.publication.keys import MANIFEST, conflict_prefix, part_tail
 from spoteval.publication.manifest import manifest_bytes, parts_from
 from spoteval.shape import Table
 from spoteval_agents.publication_follower.numbers import attempt_id
-from spoteval_agents.publication_follower.part import part_name, take_part
+from spoteval_agents.publication_follower.part import take_part
 from spoteval_agents.publication_follower.sending import Done, Target
 from spoteval_agents.publication_follower.work import Blob
 
@@ -38,7 +38,7 @@ def put_aside(target: Target, attempt: Attempt, line: Mapping[str, object], done
     A part that is not any more what was witnessed is left out: the manifest tells what it was.
     """
     prefix = target.journal.conflicts[target.run, attempt_id(attempt)]
-    parts = {part_name(part): part for part in attempt.parts}
+    parts = {part.name: part for part in attempt.parts}
     for entry in parts_from(Table(line, "finished.jsonl")):
         if entry.withheld is not None or entry.name not in parts:
             continue

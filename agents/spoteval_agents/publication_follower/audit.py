@@ -17,7 +17,6 @@ from spoteval.clock import Now, monotonic_s, parse_stamp, stamp
 from spoteval.files import read_record, write_record
 from spoteval.harness.directory import contents
 from spoteval.shape import ShapeError, Table
-from spoteval_agents.publication_follower.part import as_text
 
 SLICE_S = 0.05
 EVERY_S = 3600.0
@@ -115,7 +114,6 @@ class Audit:
         except OSError as error:
             self._tell(name, f"not readable: {error.strerror}")
             return
-        lying = {as_text(part): path for part, path in lying.items()}
         for extra in sorted(lying.keys() - meant.keys()):
             self._tell(f"{name}/{extra}", "was written after the episode was published")
         for part, entry in meant.items():

@@ -3,6 +3,7 @@
 What has to be durable in between is so for all of them with one write each.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -16,7 +17,7 @@ from spoteval_agents.publication_follower.evidence import Below, Evidence
 from spoteval_agents.publication_follower.journal import held
 from spoteval_agents.publication_follower.lanes import Failed, Lanes
 from spoteval_agents.publication_follower.numbers import attempt_id
-from spoteval_agents.publication_follower.part import as_text, part_name, take_part
+from spoteval_agents.publication_follower.part import take_part
 from spoteval_agents.publication_follower.screen import secret_of
 from spoteval_agents.publication_follower.sending import Done, Target
 from spoteval_agents.publication_follower.work import Begun, Blob, PutEpisode
@@ -125,7 +126,7 @@ def _prepared(target: Target, work: PutEpisode) -> _Episode:
     taken = list[_Taken]()
     with Below(target.paths.root) as below:
         for part in attempt.parts:
-            key = part_key(target.run, attempt.key, attempt.number, part_name(part))
+            key = part_key(target.run, attempt.key, attempt.number, part.name)
             is_file = part.member is None
             read = below.take(part.path, target.screen) if is_file else take_part(target, part)
             taken.append((part, key, read))
@@ -177,9 +178,7 @@ def _send(target: Target, item: _Episode, away: _Away) -> None:
 
 def _entry(taken: _Taken, found: Blob) -> PartEntry:
     part, _, evidence = taken
-    return PartEntry(
-        part_name(part), found.size, found.sha256, evidence.mode, withheld=evidence.secret
-    )
+    return PartEntry(part.name, found.size, found.sha256, evidence.mode, withheld=evidence.secret)
 
 
 def _carried(target: Target, item: _Episode, taken: _Taken, away: _Away) -> Blob:
@@ -231,8 +230,7 @@ def _manifest(target: Target, item: _Episode) -> None:
 
 
 def _told(target: Target, extra: Extra) -> Extra:
-    """As a record may tell it: a link's target can hold a secret, and a name may be no text."""
-    target_text = None if extra.target is None else as_text(extra.target)
-    if target_text is not None and (secret := target.screen.needles.found_in(target_text.encode())):
-        target_text = f"withheld: {secret_of(secret)}"
-    return replace(extra, name=as_text(extra.name), target=target_text)
+    """As a record may tell it: a link's target can hold a secret."""
+    found = os.fsencode(extra.target) if extra.target is not None else b""
+    secret = target.screen.needles.found_in(found)
+    return extra if secret is None else replace(extra, target=f"withheld: {secret_of(secret)}")

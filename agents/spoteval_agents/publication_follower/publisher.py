@@ -13,7 +13,7 @@ from spoteval_agents.publication_follower.evidence import Changed, OpenLog, take
 from spoteval_agents.publication_follower.growing import publish_log, publish_state
 from spoteval_agents.publication_follower.ledger import PUBLISHED
 from spoteval_agents.publication_follower.numbers import attempt_id
-from spoteval_agents.publication_follower.part import part_name, take_part
+from spoteval_agents.publication_follower.part import take_part
 from spoteval_agents.publication_follower.screen import Withheld, secret_of
 from spoteval_agents.publication_follower.sending import Done, Target, send
 from spoteval_agents.publication_follower.work import (
@@ -74,7 +74,7 @@ def _episode(target: Target, work: PutEpisode, line: Mapping[str, object]) -> Do
 def _again(target: Target, work: PutWithheld) -> Done:
     """A part that was withheld is sent once it holds no configured secret any more, if it is the witnessed bytes."""
     done, held = Done(), list[str]()
-    parts = {part_name(part): part for part in work.attempt.parts}
+    parts = {part.name: part for part in work.attempt.parts}
     for entry in work.entries:
         part = parts.get(entry.name)
         evidence = take_part(target, part) if part is not None else None
@@ -99,7 +99,7 @@ def _send_again(target: Target, attempt: Attempt, line: Mapping[str, object], do
     """
     witnessed = {part.name: part for part in parts_from(Table(line, "finished.jsonl"))}
     for part in attempt.parts:
-        key, entry = _key(target, attempt, part), witnessed.get(part_name(part))
+        key, entry = _key(target, attempt, part), witnessed.get(part.name)
         if entry is None or entry.withheld is not None or key in target.journal.put:
             continue
         with suppress(OSError, ValueError, Changed):
@@ -109,4 +109,4 @@ def _send_again(target: Target, attempt: Attempt, line: Mapping[str, object], do
 
 
 def _key(target: Target, attempt: Attempt, part: Part) -> str:
-    return part_key(target.run, attempt.key, attempt.number, part_name(part))
+    return part_key(target.run, attempt.key, attempt.number, part.name)

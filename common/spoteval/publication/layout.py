@@ -73,18 +73,10 @@ def layout(run: str, objects: Iterable[Stored]) -> Layout:
 
 
 def tree_path(parts: list[str]) -> str:
-    """The path that the parts of a key encode, or the parts themselves where it is no text or would leave the tree."""
+    """The path that the parts of a key encode, byte for byte, or the parts themselves where it would leave the tree."""
     path = original_path("/".join(parts))
     inside = all(part not in ("", ".", "..") and "\0" not in part for part in path.split("/"))
-    return path if inside and _is_text(path) else "/".join(parts)
-
-
-def _is_text(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return path if inside else "/".join(parts)
 
 
 def attempt_folder(item: Published) -> str:
