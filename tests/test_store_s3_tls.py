@@ -1,85 +1,32 @@
-"""The store in a bucket over TLS, where newer clients would send a checksum as a trailer that many services refuse."""
+"""The store in a bucket over TLS, where newer clients would send a checksum as a trailer that many services refuse.
 
-import ipaddress
-import ssl
+Also through a proxy, which is asked for a tunnel (CONNECT, RFC 9110 9.3.6) and sees nothing of what goes through it.
+"""
+
+import socket
 import threading
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
-from spoteval.clock import read_now
 from spoteval.store.contract import Put, StoreError
 from spoteval.store.keys import AccessKeys
 from spoteval.store.place import S3Place
 from spoteval.store.s3 import S3Store
+from tls_service import Service, tls_service
 
 KEYS = AccessKeys("AKIAEXAMPLE", "secret")
 
 
-@dataclass
-class Service:
-    """Says yes to every put; keeps what came."""
-
-    endpoint: str
-    certificate: Path
-    seen: list[tuple[Mapping[str, str], bytes]] = field(default_factory=list)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *args: object) -> None:
-        """Nothing."""
-
-    def do_PUT(self) -> None:
-        """Take as many bytes as were announced."""
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.service.seen.append((dict(self.headers.items()), body))  # type: ignore[attr-defined]
-        self.send_response(200)
-        self.send_header("ETag", "e")
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """On loopback, with a certificate that nobody has signed."""
-    both = _certificate(tmp_path_factory.mktemp("tls") / "both.pem")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(both)
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    server.service = one = Service(f"https://127.0.0.1:{server.server_port}", both)  # type: ignore[attr-defined]
-    threading.Thread(target=lambda: server.serve_forever(0.05), daemon=True).start()
-    yield one
-    server.shutdown()
-    server.server_close()
-
-
-def _certificate(path: Path) -> Path:
-    """Key and certificate of 127.0.0.1 in one file."""
-    x509 = pytest.importorskip("cryptography.x509", reason="moto brings it")
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key, now = ec.generate_private_key(ec.SECP256R1()), read_now().wall
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "loopback")])
-    where = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-    made = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(where, critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
-    form = serialization.PrivateFormat.PKCS8
-    path.write_bytes(key.private_bytes(pem, form, plain) + made.public_bytes(pem))
-    return path
+    """One for all."""
+    with tls_service(tmp_path_factory.mktemp("tls")) as one:
+        yield one
 
 
 def test_a_put_over_tls_is_plain(
@@ -109,3 +56,107 @@ def test_a_stranger_s_certificate_is_refused(
     with pytest.raises(StoreError, match=r"TLS failed \(its certificate, AWS_CA_BUNDLE"):
         store.put("a", b"body")
     assert len(service.seen) == before
+
+
+@contextmanager
+def tunnel(
+    answer: bytes = b"HTTP/1.1 200 Connection established\r\n\r\n",
+) -> Iterator[tuple[str, list[str]]]:
+    """A proxy that answers to CONNECT, and then carries bytes both ways; its address, and the heads that came."""
+    heads: list[str] = []
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                one, _ = listening.accept()
+                threading.Thread(target=_tunnelled, args=(one, answer, heads), daemon=True).start()
+
+    threading.Thread(target=serve, daemon=True).start()
+    yield f"127.0.0.1:{listening.getsockname()[1]}", heads
+    listening.shutdown(socket.SHUT_RDWR)
+    listening.close()
+
+
+def _tunnelled(one: socket.socket, answer: bytes, heads: list[str]) -> None:
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        head += one.recv(1)
+    heads.append(head.decode())
+    one.sendall(answer)
+    if b" 200 " not in answer:
+        one.close()
+        return
+    host, _, port = head.split()[1].decode().rpartition(":")
+    other = socket.create_connection((host, int(port)))
+    back = threading.Thread(target=_carry, args=(other, one), daemon=True)
+    back.start()
+    _carry(one, other)
+
+
+def _carry(come: socket.socket, go: socket.socket) -> None:
+    with suppress(OSError):
+        while piece := come.recv(1 << 16):
+            go.sendall(piece)
+        go.shutdown(socket.SHUT_WR)
+
+
+@pytest.fixture
+def behind(service: Service, monkeypatch: pytest.MonkeyPatch) -> Service:
+    """The service, trusted, and whatever proxy a test names."""
+    for name in ("NO_PROXY", "no_proxy", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(service.certificate))
+    service.seen.clear()
+    return service
+
+
+def test_a_tunnel_is_asked_of_the_proxy_once_for_many_puts(
+    behind: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By name and port, with the proxy's own credential and nothing of the store's; the certificate is the service's."""
+    with tunnel() as (place, heads):
+        monkeypatch.setenv("HTTPS_PROXY", f"http://me:pass%20word@{place}")
+        store = S3Store("s3://evals/x", S3Place(behind.endpoint, "x", lambda: KEYS))
+        for key in ("a", "b", "c"):
+            assert store.put(key, key.encode()) is Put.CREATED
+    to = urlsplit(behind.endpoint).netloc
+    credential = b64encode(b"me:pass word").decode()
+    assert heads == [
+        f"CONNECT {to} HTTP/1.1\r\nHost: {to}\r\nProxy-Authorization: Basic {credential}\r\n\r\n"
+    ]
+    assert [body for _, body in behind.seen] == [b"a", b"b", b"c"]
+    assert not [headers for headers, _ in behind.seen if "Proxy-Authorization" in headers]
+
+
+def test_a_stranger_behind_a_tunnel_is_refused(
+    behind: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy that reads along has no certificate of the service."""
+    monkeypatch.delenv("AWS_CA_BUNDLE")
+    with tunnel() as (place, _):
+        monkeypatch.setenv("HTTPS_PROXY", f"http://{place}")
+        store = S3Store("s3://evals/x", S3Place(behind.endpoint, "x", lambda: KEYS))
+        with pytest.raises(StoreError, match=r"TLS failed \(its certificate, AWS_CA_BUNDLE"):
+            store.put("a", b"body")
+    assert behind.seen == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 502 Bad Gateway\r\n\r\n",
+    ],
+)
+def test_a_proxy_that_will_not_connect_is_said(
+    behind: Service, monkeypatch: pytest.MonkeyPatch, answer: bytes
+) -> None:
+    """It is the proxy that a person has to look at, not the store."""
+    with tunnel(answer) as (place, _):
+        monkeypatch.setenv("HTTPS_PROXY", f"http://me:secret@{place}")
+        store = S3Store("s3://evals/x", S3Place(behind.endpoint, "x", lambda: KEYS))
+        with pytest.raises(StoreError, match="proxy") as raised:
+            store.put("a", b"body")
+    assert "secret" not in str(raised.value)
+    assert behind.seen == []

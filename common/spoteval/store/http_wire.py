@@ -7,6 +7,7 @@ It also takes a head that was cut short for a whole one. What mends both reads h
 HTTPResponse that nobody promises, to save not a tenth of these lines.
 """
 
+import re
 import select
 import socket
 import ssl
@@ -26,11 +27,16 @@ CONNECT_S, READ_S = 4.0, 8.0
 IDLE_S = 15.0
 """A connection that lay idle for longer is not used again: services close them after 20 s and more."""
 _MOST_HEAD, _CHUNK = 1 << 16, 1 << 18
+_HEX = re.compile(rb"[0-9A-Fa-f]{1,16}")
 _FIRST_LOOK = b"\r\n\r\n"
 
 
 class Garbled(HTTPException):
     """What came is no HTTP answer."""
+
+
+class _Ended(ConnectionResetError):
+    """The other side has sent its last byte, and said so: it did not break off."""
 
 
 class ProxyDown(OSError):
@@ -215,17 +221,20 @@ class Connection:
                     continue  # trailers
                 return b"".join(pieces)
             pieces.append(self._exactly(size, deadline))
-            self._line(deadline)
+            if self._line(deadline):
+                raise Garbled("a chunk does not end where it should")
 
     def _line(self, deadline: Deadline) -> bytes:
         while (end := self._rest.find(b"\r\n")) < 0:
+            if len(self._rest) > _MOST_HEAD:
+                raise Garbled("too long a line")
             self._rest += self._received(deadline)
         line, self._rest = self._rest[:end], self._rest[end + 2 :]
         return line
 
     def _to_end(self, deadline: Deadline) -> bytes:
         pieces, self._rest = [self._rest], b""
-        with suppress(ConnectionResetError):
+        with suppress(_Ended):  # a reset is none: what came before it may be half of the answer
             while True:
                 pieces.append(self._received(deadline))
         return b"".join(pieces)
@@ -233,7 +242,7 @@ class Connection:
     def _received(self, deadline: Deadline, most: int = _CHUNK) -> bytes:
         piece = _patient(self._sock, self._sock.recv, min(most, _CHUNK), deadline)
         if not piece:
-            raise ConnectionResetError(104, "Connection reset by peer")
+            raise _Ended(104, "Connection reset by peer")
         return piece
 
 
@@ -315,7 +324,10 @@ def _secured(sock: socket.socket, route: Route, deadline: Deadline) -> socket.so
     sock.settimeout(max(0.01, min(READ_S, deadline.left_s)))
     try:
         with _overrun(deadline):
-            return route.tls.wrap_socket(sock, server_hostname=route.host)
+            # An end that TLS did not announce may be a cut: it is an error, not the end of an answer.
+            return route.tls.wrap_socket(
+                sock, server_hostname=route.host, suppress_ragged_eofs=False
+            )
     except ssl.SSLError as error:
         raise TlsFailed(error.errno, "TLS failed") from error
 
@@ -348,7 +360,6 @@ def _parsed(head: bytes) -> tuple[int, dict[str, str]]:
 
 
 def _hexadecimal(text: bytes) -> int:
-    try:
-        return int(text.strip(), 16)
-    except ValueError:
-        raise Garbled("no chunk") from None
+    if _HEX.fullmatch(text.strip()) is None:  # int() would take signs, underscores and prefixes
+        raise Garbled("no chunk")
+    return int(text, 16)
