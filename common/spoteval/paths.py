@@ -51,6 +51,11 @@ class HostPaths:
         """On a local node, present while the node shuts down (a real host asks systemd)."""
         return self.run / "stopping"
 
+    @property
+    def supervised(self) -> Path:
+        """Present where `spoteval supervise` runs the agents: there is no systemd to ask."""
+        return self.run / "supervised"
+
 
 def host_paths(environment: Mapping[str, str] | None = None) -> HostPaths:
     """The paths of this host: `SPOTEVAL_*` first, then what systemd sets for the unit, then the default."""

@@ -125,8 +125,9 @@ def _world(config: GuestConfig, host: HostPaths, facts: Facts) -> World:
 
 
 def _told_by_file(config: GuestConfig, host: HostPaths) -> Path | None:
-    """On a local node the driver says by a file that it stops; elsewhere systemd is asked."""
-    return host.stopping if config.provider == "local" else None
+    """On a local node, or under a supervisor, a file says that it stops; elsewhere systemd is asked."""
+    by_file = config.provider == "local" or host.supervised.exists()
+    return host.stopping if by_file else None
 
 
 def _say(result: StepResult) -> None:

@@ -31,8 +31,9 @@ def stop_active(host: Host, disk: DurablePaths, record: RunRecord, reason: str) 
 
 
 def members_of(host: Host) -> Members:
-    """The processes of this guest's units. On a local node they are marked, also for who types beside it."""
-    typed_beside = MARK not in os.environ and host.guest and host.guest.provider == "local"
+    """The processes of this guest's units. Without systemd they are marked, also for who types beside them."""
+    is_local = host.guest is not None and host.guest.provider == "local"
+    typed_beside = MARK not in os.environ and (is_local or host.paths.supervised.exists())
     return MarkedProcesses(host.paths.run.resolve().parent) if typed_beside else members_here()
 
 

@@ -31,6 +31,9 @@ VERBS: dict[str, Verb] = {
     "setup restarter": Verb(
         "spoteval.cli.setup_restarter:restarter", "Folders, the unit, a first host file.", "set up"
     ),
+    "supervise": Verb(
+        "spoteval.cli.supervise:supervise", "The agents, in a container without systemd.", "set up"
+    ),
     "check": Verb("spoteval.cli.check:check", "Is this host ready? Names what to do.", "set up"),
     "config": Verb("", "The configuration in force.", "set up"),
     "config show": Verb(

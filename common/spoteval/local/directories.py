@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from spoteval.paths import HostPaths
+
 _REAL_RUN = Path("/run/spoteval")
 _KEPT = ("HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "PYTHONPATH")
 
@@ -46,4 +48,41 @@ class LocalDirectories:
             "RUNTIME_DIRECTORY": str(self.run),
             "STATE_DIRECTORY": str(self.root / "state"),
             "CREDENTIALS_DIRECTORY": str(self.root / "credentials"),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerDirectories(LocalDirectories):
+    """A container without systemd: the directories of a real host. `root` is the parent of `host.run`, by which
+    commands that are typed beside the agents find their processes.
+    """
+
+    host: HostPaths
+    disk: Path
+
+    @property
+    def run(self) -> Path:
+        """/run/spoteval itself."""
+        return self.host.run
+
+    @property
+    def durable(self) -> Path:
+        """What is mounted there."""
+        return self.disk
+
+    def mapped(self, path: Path) -> Path:
+        """Where a path below /run/spoteval lies: there, but for a test."""
+        if path.is_relative_to(_REAL_RUN):
+            return self.host.run / path.relative_to(_REAL_RUN)
+        return path
+
+    def environment(self, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+        """No variable of the container itself, among which is the provider's key."""
+        kept = {name: environ[name] for name in _KEPT if name in environ}
+        return kept | {
+            "PATH": f"{Path(sys.executable).parent}:{environ.get('PATH', os.defpath)}",
+            "SPOTEVAL_CONFIG": str(self.host.config),
+            "RUNTIME_DIRECTORY": str(self.host.run),
+            "STATE_DIRECTORY": str(self.host.state),
+            "CREDENTIALS_DIRECTORY": str(self.host.credentials),
         }

@@ -1,5 +1,6 @@
 """The journal of a local host: what units write, a stamp before each line."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from spoteval.clock import Now, stamp
@@ -8,8 +9,17 @@ from spoteval.clock import Now, stamp
 class Journal:
     """One text file for each unit. Not durable and not a record: it is what the console shows."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        echo: Callable[[str], object] | None = None,
+        most_bytes: int | None = None,
+    ) -> None:
+        """`echo` is given each line too. Beyond `most_bytes` a file keeps the node's own lines alone: they say what
+        the unit is now.
+        """
         self._directory = directory
+        self._echo, self._most_bytes = echo, most_bytes
         self._begun: dict[str, bytes] = {}
         directory.mkdir(parents=True, exist_ok=True)
 
@@ -28,5 +38,13 @@ class Journal:
         if not lines:
             return
         at = stamp(now.wall).encode()
-        with (self._directory / f"{unit}.log").open("ab") as log:
+        path = self._directory / f"{unit}.log"
+        with path.open("ab") as log:
             log.write(b"".join(at + b" " + line + b"\n" for line in lines))
+            is_full = self._most_bytes is not None and log.tell() > self._most_bytes
+        if is_full:
+            lines_of = path.read_bytes().splitlines(keepends=True)
+            kept = (line for line in lines_of if line.split(b" ", 2)[1:2] == [b"--"])
+            path.write_bytes(b"".join(kept))
+        if self._echo is not None:
+            self._echo("".join(f"{unit} {line.decode(errors='replace')}\n" for line in lines))

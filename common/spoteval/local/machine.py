@@ -8,6 +8,7 @@ from typing import Protocol
 from spoteval.clock import Now
 from spoteval.files import touch
 from spoteval.local.directories import LocalDirectories
+from spoteval.local.journal import Journal
 from spoteval.local.unit_file import Unit
 from spoteval.local.unit_set import UnitSet
 
@@ -51,10 +52,14 @@ class UnitMachine:
     """A process tree on this host, driven by unit files."""
 
     def __init__(
-        self, directories: LocalDirectories, units: Mapping[str, Unit], enabled: Sequence[str]
+        self,
+        directories: LocalDirectories,
+        units: Mapping[str, Unit],
+        enabled: Sequence[str],
+        journal: Journal | None = None,
     ) -> None:
         self._directories = directories
-        self._units = UnitSet(units, directories)
+        self._units = UnitSet(units, directories, journal)
         self._enabled = tuple(enabled)
 
     @property
@@ -90,3 +95,8 @@ class UnitMachine:
     def is_down(self) -> bool:
         """Whether every unit has ended after the button."""
         return self._units.is_down
+
+    @property
+    def pids(self) -> frozenset[int]:
+        """The main processes of its units."""
+        return self._units.pids

@@ -56,6 +56,11 @@ class UnitProcess:
         self._result = ""  # why the unit failed; empty while it has not
         self._told = frozenset[int]()
 
+    @property
+    def pid(self) -> int | None:
+        """Its main process, until it has been waited for."""
+        return None if self._child is None else self._child.pid
+
     def start(self, now: Now) -> None:
         """Begin the start; a failure to do so is a failed unit, not an exception."""
         self._asked_to_stop, self._result, self._told = False, "", frozenset()

@@ -21,12 +21,17 @@ _SYSTEMCTL = ("systemctl", "--no-block")
 class UnitSet:
     """All units that a host knows, and what runs of them. Nothing here waits; `tick` moves all on."""
 
-    def __init__(self, units: Mapping[str, Unit], directories: LocalDirectories) -> None:
+    def __init__(
+        self,
+        units: Mapping[str, Unit],
+        directories: LocalDirectories,
+        journal: Journal | None = None,
+    ) -> None:
         self._units = units
         self._after = ordered_after(units)
         self._directories = directories
         self._marked = MarkedProcesses(directories.root)
-        self._journal = Journal(directories.journal)
+        self._journal = Journal(directories.journal) if journal is None else journal
         self._host = Host(directories.environment(), self._marked, self._journal)
         self._processes: dict[str, UnitProcess] = {}
         self._queued: dict[str, None] = {}  # start jobs, in the order in which they were asked for
@@ -62,6 +67,11 @@ class UnitSet:
         """What a unit is now."""
         found = self._processes.get(name)
         return Status.INACTIVE if found is None else found.status
+
+    @property
+    def pids(self) -> frozenset[int]:
+        """The main processes of units, which each unit waits for itself."""
+        return frozenset(one.pid for one in self._processes.values() if one.pid is not None)
 
     @property
     def is_down(self) -> bool:

@@ -143,6 +143,24 @@ def spawn(
     return Child(_popen(argv, env, cwd, stdin, None, None))
 
 
+def reap_orphans(own: frozenset[int]) -> int:
+    """Wait for what has ended and was left to us, as the first process of a container must; returns how many.
+
+    `own` are waited for by whoever started them. The kernel names one that has ended at a time, and the same again
+    until it is waited for: behind one of `own` the others wait for the next call.
+    """
+    count = 0
+    while True:
+        try:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return count
+        if ended is None or ended.si_pid in own:
+            return count
+        os.waitpid(ended.si_pid, 0)
+        count += 1
+
+
 def send(pids: Iterable[int], signum: int) -> frozenset[int]:
     """Signal processes, the own one never; returns those that were there to get it.
 

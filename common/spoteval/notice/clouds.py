@@ -38,4 +38,9 @@ class NebiusNoticeSettings:
 
 @dataclass(frozen=True, slots=True)
 class RunpodNoticeSettings:
-    """What `[provider]` says of a pod: nothing. The signal to its first process is all that it is told."""
+    """What `[provider]` says of a pod. It is told nothing but by the signal to its first process."""
+
+    endpoint_url: str = field(
+        default="https://api.runpod.io",
+        metadata=key(TEXT, "of the API by which it stops itself, for tests"),
+    )

@@ -1,0 +1,27 @@
+"""The call by which a guest stops itself, on providers where a power off does not end the bill."""
+
+from collections.abc import Callable, Mapping
+
+from spoteval.provider.contract import Reply
+from spoteval.shape import Table
+
+OwnStop = Callable[[], Reply]
+STOP_S = 15.0
+
+
+def _runpod(table: Table, environ: Mapping[str, str]) -> OwnStop | None:
+    from spoteval.provider.runpod.own import own_stop
+
+    return own_stop(table, environ)
+
+
+_KINDS: Mapping[str, Callable[[Table, Mapping[str, str]], OwnStop | None]] = {"runpod": _runpod}
+
+
+def own_stop(kind: str, table: Table, environ: Mapping[str, str]) -> OwnStop | None:
+    """One request for its own stop, each time it is called; None where a power off is the stop.
+
+    `table` is `[provider]` of the guest; raises ShapeError where it is wrong.
+    """
+    make = _KINDS.get(kind)
+    return None if make is None else make(table, environ)
