@@ -8,7 +8,13 @@ import pytest
 
 from follower_world import RUN, Guest
 from spoteval.files import read_lines
-from spoteval_agents.publication_follower.audit import EVERY_S, Audit
+from spoteval_agents.publication_follower.audit import (
+    EVERY_S,
+    SHARE,
+    SLICE_S,
+    Audit,
+    allowed_s,
+)
 from spoteval_agents.publication_follower.auditing import audit
 from spoteval_agents.publication_follower.cycle import cycle
 
@@ -88,21 +94,69 @@ def test_what_came_grew_or_went_afterwards_is_named(guest: Guest) -> None:
     assert "episodes/2/episode.json: is gone from the disk" in found
 
 
+def still() -> float:
+    """A clock that stands."""
+    return 0.0
+
+
 def test_a_round_goes_on_where_a_slice_ended_and_rests_until_the_next(guest: Guest) -> None:
     """Each step asks the clock; the next round begins an hour after the last one began."""
     state, ticks = Audit.of(guest.root / "audit.json", RUN), iter(range(1000))
     place = (guest.paths.finished, guest.paths.work / "episodes")
     now = guest.clock()
     slices = 0
-    while not state.slice(*place, now, within_s=1, clock=lambda: next(ticks)):
+    while not state.slice(*place, now, (lambda: float(next(ticks)), still)):
         slices += 1
     assert slices > 1
     again = Audit.of(guest.root / "audit.json", RUN)
     assert again.since == now.wall.replace(microsecond=now.wall.microsecond // 1000 * 1000)
     guest.later(EVERY_S - 1)
-    assert not again.slice(*place, guest.clock(), within_s=60)
+    assert not again.slice(*place, guest.clock(), (still, still))
     guest.later(1)
-    assert again.slice(*place, guest.clock(), within_s=60)
+    assert again.slice(*place, guest.clock(), (still, still))
+
+
+def test_slices_take_a_thousandth_of_a_processor_however_often_they_come(guest: Guest) -> None:
+    """Each step of this processor takes 10 ms: five steps at once, then one for each 10 s that pass."""
+    state, spent = Audit.of(guest.root / "audit.json", RUN), [0.0]
+    place = (guest.paths.finished, guest.paths.work / "episodes")
+
+    def slow() -> float:
+        spent[0] += 0.01
+        return spent[0]
+
+    slices = 0
+    while not state.slice(*place, guest.clock(), (still, slow)):
+        assert state.spent_s <= SLICE_S + 0.01
+        slices += 1
+        guest.later(2.0)
+    whole_s = spent[0]
+    assert state.longest_s <= SLICE_S + 0.01
+    assert whole_s <= SLICE_S + 2.0 * slices * SHARE + 0.02 * (slices + 2)
+
+
+@pytest.mark.parametrize(
+    ("left_s", "passed_s", "found_s"),
+    [(0.0, 45.0, 0.045), (0.0, 44.0, 0.044), (0.0, 46.0, 0.045), (-0.02, 20.0, 0.0), (0.01, -5.0, 0.01)],
+)  # fmt: skip
+def test_what_may_be_taken(left_s: float, passed_s: float, found_s: float) -> None:
+    """A millisecond a second, up to a slice; what was taken too much is paid back; a clock set back gives nothing."""
+    assert allowed_s(left_s, passed_s) == pytest.approx(found_s)
+
+
+def test_the_line_of_the_next_pass_says_what_a_slice_took(
+    guest: Guest, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And no line does after an hour in which there was none."""
+    look(guest)
+    assert guest.memory.audit_ms is not None
+    capsys.readouterr()
+    for name in ("3", "4"):
+        guest.finish(name)
+        run(guest)
+    first, second = [line for line in capsys.readouterr().err.splitlines() if "published" in line]
+    assert int(first.partition("audit_ms=")[2].split()[0]) >= 1
+    assert "audit_ms" not in second
 
 
 def test_an_episode_moved_in_with_an_old_date_is_published_by_the_next_pass(guest: Guest) -> None:

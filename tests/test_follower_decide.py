@@ -293,6 +293,8 @@ def test_the_line_of_a_pass() -> None:
         "agent=publication-follower decision=published episodes=3 files=13 bytes=812331 backlog=0 "
         "withheld=0 requests=16 took_ms=410"
     )
+    audited = replace(done, audit_ms=43)
+    assert decide(audited, None).line() == f"{decide(done, None).line()} audit_ms=43"
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def behind(service: Service, monkeypatch: pytest.MonkeyPatch) -> Service:
 def test_a_tunnel_is_asked_of_the_proxy_once_for_many_puts(
     behind: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By name and port, with the proxy's own credential and nothing of the store's; the certificate is the service's."""
+    """By name and port, with the proxy's own credential and nothing of the store's."""
     with tunnel() as (place, heads):
         monkeypatch.setenv("HTTPS_PROXY", f"http://me:pass%20word@{place}")
         store = S3Store("s3://evals/x", S3Place(behind.endpoint, "x", lambda: KEYS))

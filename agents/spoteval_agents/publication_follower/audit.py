@@ -1,8 +1,11 @@
 """A slow look at everything that is published: is it on the disk still what the witness says.
 
 A pass looks at what is news alone. What is written into a published episode, or over one of its files with the old
-date, is no news: it is found here, and said; what is published stays as it is. In slices of 50 ms, one a regular pass:
-100,000 episodes take about an hour and a thousandth of a processor.
+date, is no news: it is found here, and said; what is published stays as it is.
+
+In slices of at most 50 ms after a regular pass, and a thousandth of a processor over all: the processor time of each
+slice is measured, and what it took has to pass a thousandfold before as much is taken again. (A lower priority instead
+would last: a thread cannot take it back, and what wants a final pass would wait for it.)
 """
 
 import hashlib
@@ -12,18 +15,28 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from time import thread_time
 
 from spoteval.clock import Now, monotonic_s, parse_stamp, stamp
 from spoteval.files import read_record, write_record
 from spoteval.harness.directory import contents
 from spoteval.shape import ShapeError, Table
 
-SLICE_S = 0.05
+SLICE_S = 0.045
+"""Of a slice, by the processor and by the clock; its last step comes on top."""
+SHARE = 0.001
+"""Of one processor, that all slices together may take."""
 EVERY_S = 3600.0
 """From the beginning of a round to that of the next."""
 MARGIN_S = 2.0
 _PIECE = 1 << 18
+Clock = Callable[[], float]
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def allowed_s(left_s: float, passed_s: float) -> float:
+    """How much processor time may be taken, when so much was left and so long has passed: never more than a slice."""
+    return min(SLICE_S, left_s + max(0.0, passed_s) * SHARE)
 
 
 @dataclass(slots=True)
@@ -40,6 +53,13 @@ class Audit:
     offset: int = 0
     found: dict[str, str] = field(default_factory=dict)
     """What is not as the witness says, by file."""
+    left_s: float = SLICE_S
+    """Processor time that may be taken now."""
+    spent_s: float = 0.0
+    """Processor time of the last slice."""
+    longest_s: float = 0.0
+    """Of the longest slice of this process."""
+    _at_s: float | None = None
     _work: Iterator[None] | None = None
 
     @classmethod
@@ -61,23 +81,41 @@ class Audit:
         witness: Path,
         episodes: Path,
         now: Now,
-        within_s: float = SLICE_S,
-        clock: Callable[[], float] = monotonic_s,
+        clocks: tuple[Clock, Clock] = (monotonic_s, thread_time),
     ) -> bool:
-        """Go on for so long; returns whether a round ended. Raises OSError where our own files cannot be used."""
-        until_s = clock() + within_s
+        """Go on for as long as may be; returns whether a round ended. Raises OSError for our own files.
+
+        `clocks` are the host's and that of this thread's processor time, in seconds.
+        """
+        self.spent_s = 0.0
+        if not self._begin(witness, episodes, now):
+            return False
+        clock, processor = clocks
+        since_s = 0.0 if self._at_s is None else now.mono_s - self._at_s
+        self._at_s, self.left_s = now.mono_s, allowed_s(self.left_s, since_s)
+        until_s, began_s = clock() + SLICE_S, processor()
+        ended = True
+        for _ in self._work or ():
+            self.spent_s = processor() - began_s
+            if self.spent_s >= self.left_s or clock() >= until_s:
+                ended = False
+                break
+        self.left_s -= self.spent_s
+        self.longest_s = max(self.longest_s, self.spent_s)
+        if ended:
+            self._work = None
+            self.since, self.offset = self.began, 0
+            self._save()
+        return ended
+
+    def _begin(self, witness: Path, episodes: Path, now: Now) -> bool:
+        """Whether a round is under way, or begins now."""
         if self._work is None:
             if self.offset == 0:
                 if 0.0 <= (now.wall - self.began).total_seconds() < EVERY_S:
                     return False
                 self.began = now.wall
             self._work = self._round(witness, episodes)
-        for _ in self._work:
-            if clock() >= until_s:
-                return False
-        self._work = None
-        self.since, self.offset = self.began, 0
-        self._save()
         return True
 
     def _save(self) -> None:

@@ -1,5 +1,7 @@
 """One slice of the audit after a pass that left nothing over; what it finds is said once for each file."""
 
+import math
+
 from spoteval.paths import RunPaths
 from spoteval_agents.publication_follower.audit import Audit
 from spoteval_agents.publication_follower.calling import call_once
@@ -21,6 +23,7 @@ def audit(world: World, memory: Memory) -> None:
     before = set(memory.audit.found)
     if memory.audit.slice(paths.finished, paths.work / "episodes", world.clock()):
         memory.cursor.relist()
+    memory.audit_ms = math.ceil(memory.audit.spent_s * 1000) or None
     _call(world, memory.audit, before, paths)
 
 

@@ -1,6 +1,7 @@
 """One cycle: is a pass due or asked for, may anything be published, then the pass, its line and its answers."""
 
 from contextlib import suppress
+from dataclasses import replace
 
 from spoteval.clock import Now, elapsed_s
 from spoteval.control import requests
@@ -108,7 +109,8 @@ def _publish(
         outcome = count_backlog(job, memory)
         memory.say(unclaimed(outcome.left), world.clock())
     else:
-        outcome = make_pass(job, memory, world.clock)
+        outcome = replace(make_pass(job, memory, world.clock), audit_ms=memory.audit_ms)
+        memory.audit_ms = None
         _tell(world, memory, job, outcome)
         _note_progress(world, memory, disk, outcome, world.clock())
         if kind is not Kind.LAST and not outcome.away:

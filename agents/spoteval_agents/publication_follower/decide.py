@@ -67,6 +67,8 @@ def decide(outcome: Outcome, away_s: float | None) -> Decision:
         "requests": outcome.requests,
         "took_ms": round(outcome.took_s * 1000),
     }
+    if outcome.audit_ms is not None:
+        pairs["audit_ms"] = outcome.audit_ms
     return Decision(_word(outcome), pairs, why=_why(outcome, away_s), agent=AGENT)
 
 

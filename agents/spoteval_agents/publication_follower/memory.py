@@ -62,6 +62,8 @@ class Memory:
     lanes: Lanes | None = None
     cursor: DirectoryCursor | None = None
     audit: Audit | None = None
+    audit_ms: int | None = None
+    """Processor time of the slice since the last pass; None where there was none."""
     audited: tuple[DurablePaths, RunPaths] | None = None
     """What the audit may go on with, after a pass that left nothing over."""
     _journal: Journal | None = None

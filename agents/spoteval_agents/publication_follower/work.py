@@ -196,3 +196,5 @@ class Outcome:
     away: bool = False
     cut: bool = False
     took_s: float = 0.0
+    audit_ms: int | None = None
+    """Processor time of the audit's slice before this pass."""
