@@ -118,13 +118,6 @@ def test_complaint_62_a_pass_under_a_key_that_may_only_put(
         assert {method for method, _ in bucket.asked()} == {"PUT"}
 
 
-def test_complaint_63_the_pages_bring_the_rule_for_stray_parts() -> None:
-    """Each service's page that knows lifecycle rules has one to paste, for uploads that nobody ended."""
-    for name in ("aws", "nebius", "r2", "gcs", "minio-like"):
-        text = (ROOT / f"docs/stores/{name}.md").read_text()
-        assert re.search("AbortIncompleteMultipartUpload|abort-multipart|ilm", text), name
-
-
 def test_complaint_65_a_final_pass_tries_again_and_leaves_a_list(
     guest: Guest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

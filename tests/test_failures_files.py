@@ -1,15 +1,18 @@
 """Known failures of tools that publish, 1 to 16: what lies on the disk. Each test has the number of its failure."""
 
+import contextlib
+import json
 import os
+import socket
 from pathlib import Path
-from stat import S_IMODE
+from stat import S_IFCHR, S_IMODE
 
 import pytest
 
 from follower_world import RUN, Guest
 from spoteval.control import requests
 from spoteval.control.requests import FINAL, Answer
-from spoteval.publication.keys import part_key
+from spoteval.publication.keys import manifest_key, part_key
 from spoteval.publication.pull import pull
 from spoteval.publication.verify import VerifyReport, verify, verify_store
 from spoteval_agents.publication_follower.cycle import cycle
@@ -195,18 +198,53 @@ def missing(target: Path) -> list[str]:
     return [item.path for item in found.differences]
 
 
-def test_failure_15_a_pipe_is_never_opened(guest: Guest, unblocked: None) -> None:
-    """Nobody writes to it: who opened it would wait for ever. A sparse file is published by its bytes."""
-    folder(guest, "2").mkdir()
-    os.mkfifo(folder(guest, "2") / "pipe")
-    with (folder(guest, "2") / "sparse").open("wb") as file:
-        file.truncate(1 << 20)
+@pytest.mark.parametrize("kind", ["pipe", "socket", "device"])
+def test_failure_15_what_is_no_file_is_never_opened(
+    guest: Guest, unblocked: None, kind: str, tmp_path: Path
+) -> None:
+    """A pipe to which nobody writes, a socket, a device: named in the manifest, told of by a pull, never opened."""
+    special(folder(guest, "2"), kind)
     guest.finish("2")
     passes(guest, 2)
     assert published(guest) == ["1", "2"]
-    assert guest.store.inner.get(part_key(RUN, "2", 1, "sparse")) == bytes(1 << 20)
     keys = guest.keys()
-    assert not any("pipe" in key for key in keys)
+    assert not any(kind in key for key in keys)
+    found = pull(guest.store, RUN, tmp_path / "out")
+    assert found.verified
+    assert [(item.path, item.kind) for item in found.left] == [(f"episodes/2/1/{kind}", "special")]
+    assert not (tmp_path / "out/episodes/2/1" / kind).exists()
+
+
+def special(at: Path, kind: str) -> None:
+    """Something that has no bytes."""
+    at.mkdir()
+    if kind == "pipe":
+        os.mkfifo(at / kind)
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as one, contextlib.chdir(at):  # its path is short
+            one.bind(kind)
+    elif os.geteuid() == 0:
+        os.mknod(at / kind, S_IFCHR | 0o600, os.makedev(1, 5))
+    else:
+        pytest.skip("only root makes a device")
+
+
+def test_failure_15_a_sparse_file_comes_back_by_its_bytes(guest: Guest, tmp_path: Path) -> None:
+    """A hole is read as zeros, once, and its size is in the manifest before anybody pulls it."""
+    folder(guest, "2").mkdir()
+    with (folder(guest, "2") / "sparse").open("wb") as file:
+        file.truncate(1 << 20)
+        file.seek(1 << 19)
+        file.write(b"in the middle")
+    guest.finish("2")
+    passes(guest, 2)
+    held = (folder(guest, "2") / "sparse").read_bytes()
+    assert guest.store.inner.get(part_key(RUN, "2", 1, "sparse")) == held
+    manifest = json.loads(guest.store.inner.get(manifest_key(RUN, "2", 1)))
+    (entry,) = [part for part in manifest["parts"] if part["name"] == "sparse"]
+    assert entry["size"] == 1 << 20
+    assert pull(guest.store, RUN, tmp_path / "out").verified
+    assert (tmp_path / "out/episodes/2/1/sparse").read_bytes() == held
 
 
 def test_failure_16_errors_are_counted_where_they_are_read(

@@ -8,8 +8,11 @@ from stat import S_IMODE
 import pytest
 
 from follower_world import RUN, Guest
+from spoteval.files import read_lines
 from spoteval.publication.pull import pull
 from spoteval.publication.verify import VerifyReport, verify
+from spoteval_agents.publication_follower.audit import EVERY_S
+from spoteval_agents.publication_follower.auditing import audit
 from spoteval_agents.publication_follower.cycle import cycle
 
 SEGMENT = re.compile(r"[A-Za-z0-9._=+@,~%-]{1,255}")
@@ -29,10 +32,10 @@ def passes(guest: Guest, count: int = 2) -> None:
         cycle(guest.world, guest.memory)
 
 
-def test_failure_02_a_rewrite_with_the_old_time_is_never_put_over_what_is_there(
-    guest: Guest,
+def test_failure_02_a_rewrite_with_the_old_time_is_told_and_never_put_over_what_is_there(
+    guest: Guest, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Same size, same mtime, other bytes, after it was published: the store keeps what it has, byte for byte."""
+    """Same size, same mtime, other bytes, after it was published: the store keeps its own, a person is told once."""
     guest.finish("1", {"log.txt": b"AAAA"})
     passes(guest)
     path = guest.paths.work / "episodes/1/log.txt"
@@ -42,7 +45,17 @@ def test_failure_02_a_rewrite_with_the_old_time_is_never_put_over_what_is_there(
     guest.asked()
     passes(guest, 5)
     assert guest.asked() == []
+    for _ in range(3):
+        guest.later(EVERY_S)
+        cycle(guest.world, guest.memory)
+        audit(guest.world, guest.memory)
+    said = "episodes/1/log.txt: changed after it was published (as many bytes as then)"
+    calls = [line["reason"] for line in read_lines(guest.paths.events).records if "reason" in line]
+    assert [str(reason)[: len(said)] for reason in calls] == [said]
+    assert capsys.readouterr().err.count(said) == 1
+    assert [key for key in guest.asked() if "/episodes/" in key] == []
     assert guest.store.inner.get(f"runs/{RUN}/episodes/1/1/log.txt") == b"AAAA"
+    assert pull(guest.store, RUN, tmp_path / "out").verified
 
 
 def test_failure_13_keys_are_such_as_every_service_takes(guest: Guest, tmp_path: Path) -> None:

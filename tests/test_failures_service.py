@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -23,6 +23,7 @@ from spoteval.report.check_store import put_check
 from spoteval.store.contract import Put, StoreRefused
 from spoteval.store.s3 import S3Store
 from spoteval_agents.publication_follower.cycle import cycle
+from spoteval_agents.publication_follower.memory import Memory
 
 pytestmark = pytest.mark.runs("a real service on loopback, started once for all of them")
 KEPT = ("content-length", "content-md5", "x-amz-checksum-sha256", "if-none-match")
@@ -111,24 +112,68 @@ def test_failure_18_a_service_that_ignores_the_condition_is_found(bucket: Bucket
     assert "create-only" in found.text
 
 
+BREAKS_OTHERS: Mapping[str, Mapping[str, str]] = {
+    "checksums as trailers": {"AWS_REQUEST_CHECKSUM_CALCULATION": "when_supported"},
+    "retries of its own": {"AWS_RETRY_MODE": "adaptive", "AWS_MAX_ATTEMPTS": "50"},
+    "a pager": {"AWS_PAGER": "less"},
+    "a bundle that is not there": {"AWS_CA_BUNDLE": "/nowhere/ca.pem"},
+    "another endpoint": {
+        "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
+        "AWS_ENDPOINT_URL_S3": "http://127.0.0.1:9",
+    },
+    "another key": {"AWS_ACCESS_KEY_ID": "AKIAOTHER", "AWS_SECRET_ACCESS_KEY": "other"},
+    "another region": {"AWS_REGION": "mars-1", "AWS_DEFAULT_REGION": "mars-1"},
+    "addresses of another kind": {
+        "AWS_USE_DUALSTACK_ENDPOINT": "true",
+        "AWS_USE_FIPS_ENDPOINT": "true",
+    },
+    "a language without signs": {"LC_ALL": "C", "LANG": "C"},
+}
+
+
+@pytest.mark.parametrize("what", BREAKS_OTHERS)
 def test_failure_19_the_environment_does_not_break_a_put(
-    moto_service: Service, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+    moto_service: Service, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    """Settings that break other clients: checksums as trailers, a pager, retries of its own."""
-    monkeypatch.setenv("AWS_REQUEST_CHECKSUM_CALCULATION", "when_supported")
-    monkeypatch.setenv("AWS_PAGER", "less")
-    monkeypatch.setenv("AWS_RETRY_MODE", "adaptive")
-    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "50")
+    """Settings that break other clients, or lead them elsewhere: the host file goes before all of them."""
+    for name, value in BREAKS_OTHERS[what].items():
+        monkeypatch.setenv(name, value)
     proxy.faults.clear()
+    proxy.always = Fault()
     proxy.seen.clear()
     below = moto_service.fresh("runs")
     store = S3Store(moto_service.url(below), moto_service.place("publisher", proxy.endpoint))
-    assert store.put("a", b"x" * 2048) is Put.CREATED
+    assert store.put("ä b", b"x" * 2048) is Put.CREATED
     ((method, _, headers),) = proxy.seen
     sent = {name.lower() for name in headers}
     assert method == "PUT"
     assert {"x-amz-trailer", "transfer-encoding", "content-encoding"}.isdisjoint(sent)
-    assert moto_service.store("reader", below).get("a") == b"x" * 2048
+    assert moto_service.store("reader", below).get("ä b") == b"x" * 2048
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "remedy"),
+    [
+        ("HTTP_PROXY", "http://127.0.0.1:9", "HTTPS_PROXY, HTTP_PROXY, NO_PROXY"),
+        ("AWS_CA_BUNDLE", "/nowhere/ca.pem", "AWS_CA_BUNDLE"),
+    ],
+)
+def test_failure_19_what_cannot_work_is_said_with_its_remedy(
+    moto_service: Service, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, remedy: str
+) -> None:
+    """One real put of `check`: the line names the very variable."""
+    monkeypatch.setenv(variable, value)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    is_tls = variable == "AWS_CA_BUNDLE"
+    endpoint = moto_service.endpoint.replace("http:", "https:") if is_tls else moto_service.endpoint
+    try:
+        store = S3Store(moto_service.url(), moto_service.place("publisher", endpoint))
+        said = put_check(store, "gpu-1").text
+    except ValueError as error:
+        said = str(error)
+    assert remedy in said
+    assert "\n" not in said
 
 
 @pytest.mark.parametrize("count", [1, 4])
@@ -146,29 +191,44 @@ def test_failure_20_requests_are_counted_not_only_their_effect(bucket: Bucket, c
     assert bucket.asked() == []
 
 
-def test_failure_21_a_final_pass_ends_at_its_deadline_and_leaves_a_list(bucket: Bucket) -> None:
-    """A store that stalls: the answer comes in time and says what is left; the next boot's passes bring it."""
+@pytest.mark.parametrize("answered", [0, 6, 14])
+def test_failure_21_a_final_pass_ends_at_its_deadline_and_leaves_a_list(
+    bucket: Bucket, answered: int
+) -> None:
+    """A store that stalls after some requests: the answer comes in time and says what is left; then all comes there.
+
+    What is counted as published is there, whole, and nothing that is there is counted as left.
+    """
     guest = bucket.guest
     for number in range(2, 6):
         guest.finish(str(number))
+    bucket.proxy.faults[:] = [Fault()] * answered
     bucket.proxy.always = Fault(stall_s=30.0)
-    began = read_now()
     guest.clock = read_now  # type: ignore[assignment]  # a stall takes real time
     asked = requests.ask(guest.disk, FINAL, "shutdown-hook", 2.0, guest.clock())
     cycle(guest.world, guest.memory)
-    took_s = read_now().mono_s - began.mono_s
     answer = requests.answer(guest.disk, asked)
     assert isinstance(answer, Answer)
-    assert answer.left == 5
-    assert took_s < 10.0
+    assert answer.took_s <= 2.0
+    assert answer.published + answer.left == 5
+    assert answer.left <= answer.backlog
+    there = published(bucket)
+    assert len(there) == answer.published
     bucket.proxy.always = Fault()
     bucket.proxy.released.set()
-    guest.restart()
+    guest.memory = Memory()
     for _ in range(3):
         guest.memory.due_s = 0.0
         cycle(guest.world, guest.memory)
-    done = [key for key in bucket.stored("episodes/") if key.endswith("MANIFEST.json")]
-    assert len(done) == 5
+    assert published(bucket) == ["1", "2", "3", "4", "5"]
+    lines = [str(line["episode"]) for line in guest.witness()]
+    assert sorted(lines) == ["1", "2", "3", "4", "5"]
+
+
+def published(bucket: Bucket) -> list[str]:
+    """Episodes whose manifest is in the bucket."""
+    keys = bucket.stored("episodes/")
+    return sorted(key.split("/")[1] for key in keys if key.endswith("MANIFEST.json"))
 
 
 def test_failure_05_an_idle_pass_sends_nothing_at_all(bucket: Bucket) -> None:

@@ -53,20 +53,6 @@ def test_store_page_policies_abort_right_is_taken_by_the_service(moto_service: S
     assert statement["Resource"].endswith("/runs/*")
 
 
-@pytest.mark.parametrize("name", ["aws", "nebius", "minio-like"])
-def test_store_page_policies_lifecycle_rule_is_taken(
-    name: str, moto_service: Service, seaweed_service: Service
-) -> None:
-    """Pasted into a service that knows such rules, and read back."""
-    from s3_server import ADMIN, client
-
-    (rule,) = [item for item in blocks(name) if "Rules" in item]
-    raw = client(seaweed_service.endpoint, ADMIN)
-    raw.put_bucket_lifecycle_configuration(Bucket=BUCKET, LifecycleConfiguration=rule)
-    back = raw.get_bucket_lifecycle_configuration(Bucket=BUCKET)["Rules"]
-    assert back[0]["AbortIncompleteMultipartUpload"]["DaysAfterInitiation"] == 7
-
-
 def test_store_page_policies_every_page_is_whole() -> None:
     """Each says how `[store]` looks, whether it is create-only, and what becomes of stray parts."""
     for name in NAMES:

@@ -1,18 +1,28 @@
 """A line about publication says ok only for what was really shown."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+from parts import Parts
+from publication.campaign import CAMPAIGNS, Tally, table
 from show.cases import Case
 from show.failure_lines import failure
-from show.fault_lines import campaign
+from show.fault_lines import KINDS, campaign
 from show.lines import show
 from show.publication_bench_lines import bench_row
 from show.publication_whole import COMPLAINTS, FAILURES, shows
 from show.stage import Stage
 
-GOOD = {"cases": 70, "lost": 0, "torn": 0, "doubled": 0}
+GOOD = {
+    "cases": 70,
+    "lost": 0,
+    "torn": 0,
+    "doubled": 0,
+    "by": {"write": 70},
+    "missing": [],
+}
 
 
 def test_an_empty_checkout_shows_nothing_ok(
@@ -46,9 +56,11 @@ def test_a_failure_is_found_by_its_two_digits() -> None:
         (GOOD | {"cases": 0}, "short"),
         *((GOOD | {name: 1}, "short") for name in ("lost", "torn", "doubled")),
         ({"cases": 70, "lost": 0, "torn": 0}, "short"),
+        (GOOD | {"missing": ["fsync"]}, "short"),
+        (GOOD | {"by": {}}, "short"),
     ],
 )
-def test_a_campaign_with_one_bad_case_is_short(found: dict[str, int] | None, word: str) -> None:
+def test_a_campaign_with_one_bad_case_is_short(found: dict[str, object] | None, word: str) -> None:
     """Also one that played nothing, or did not count."""
     assert campaign("kill -9", found).word == word
 
@@ -58,3 +70,16 @@ def test_a_row_that_missed_its_goal_is_short() -> None:
     row = {"work": "idle", "ours": "1 ms", "goal": "≤ 2 ms", "others": {"aws": "6 s"}}
     assert bench_row(row | {"good": True}).text() == "ok      idle  1 ms (≤ 2 ms) aws 6 s"
     assert bench_row(row | {"good": False}).word == "short"
+
+
+def test_the_keys_of_a_line_are_those_of_the_record() -> None:
+    """What the campaigns write is what the lines read, and each has its line."""
+    kept = Parts(None, {"every": 1})
+    for fault in (name for names in CAMPAIGNS.values() for name in names):
+        kept.add(fault, asdict(Tally(cases=3)))
+    found = table(kept)
+    assert set(found) == set(KINDS)
+    assert {campaign(what, found[kind]).word for kind, what in KINDS.items()} == {"ok"}
+    kept.add("fsync", asdict(Tally(cases=3, torn=1, bad=["x"])))
+    assert campaign("", table(kept)["enospc"]).word == "short"
+    assert campaign("", table(Parts(None, {}))["proxy"]).word == "short"

@@ -15,6 +15,7 @@ from spoteval.store.contract import StoreError
 from spoteval.store.http_wire import CONNECT_S, READ_S, Pool
 from spoteval.store.place import S3Place
 from spoteval.store.s3_address import endpoint_of, needs_path, region_of
+from spoteval.store.s3_errors import unmade
 from spoteval.store.s3_signer import Signer
 from spoteval.store.url import bucket_and_prefix
 
@@ -91,12 +92,8 @@ def make_client(place: S3Place, url: str) -> Client:
             aws_session_token=keys.session_token if keys else None,
             config=_config(endpoint),
         )
-    except (BotoCoreError, ValueError) as error:
-        # Its text may quote what it found in a file of keys: the kind alone says enough.
-        raise ValueError(
-            f'"{url}": no client can be made: {type(error).__name__}'
-            f" (endpoint_url {endpoint or 'of AWS'}; is AWS_PROFILE right?)"
-        ) from None
+    except (BotoCoreError, ValueError, OSError) as error:
+        raise unmade(url, endpoint, error) from None
 
 
 def _config(endpoint: str | None) -> Config:

@@ -73,6 +73,18 @@ class Trouble:
     """By how much the service's clock is ahead, where that is what is wrong."""
 
 
+def unmade(url: str, endpoint: str | None, error: Exception) -> ValueError:
+    """That no client can be made. The error's own text may quote a file of keys: its kind alone is told.
+
+    A bundle of certificates that cannot be read is an OSError.
+    """
+    variable = "AWS_CA_BUNDLE" if isinstance(error, OSError) else "AWS_PROFILE"
+    return ValueError(
+        f'"{url}": no client can be made: {type(error).__name__}'
+        f" (endpoint_url {endpoint or 'of AWS'}; is {variable} right?)"
+    )
+
+
 def trouble_of(error: Exception, now: Now) -> Trouble:
     """What one attempt's error means; `now` is held against the service's clock."""
     if isinstance(error, ClientError):

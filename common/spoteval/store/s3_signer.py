@@ -18,6 +18,7 @@ from spoteval import __version__
 from spoteval.store.http_wire import Route
 from spoteval.store.place import S3Place
 from spoteval.store.s3_address import address_of
+from spoteval.store.s3_errors import unmade
 
 _AGENT = f"spoteval/{__version__}"
 _DATE = "%Y%m%dT%H%M%SZ"
@@ -94,11 +95,7 @@ class Signer:
             self._address = address_of(session, place, bucket)
             self.route = _route(self._address.base, session)
         except (BotoCoreError, ValueError, OSError) as error:
-            # Its text may quote what it found in a file of keys: the kind alone says enough.
-            raise ValueError(
-                f'"{url}": no client can be made: {type(error).__name__}'
-                f" (endpoint_url {place.endpoint_url or 'of AWS'}; is AWS_PROFILE right?)"
-            ) from None
+            raise unmade(url, place.endpoint_url, error) from None
 
     def head(
         self,
