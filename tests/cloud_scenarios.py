@@ -12,8 +12,10 @@ import pytest
 
 from fakes.machine import GOOD, Machine, goes_on
 from restarter_world import Clock, Host
+from spoteval.drill.provider import looks, starts_and_stops
 from spoteval.event import Event
 from spoteval.local.market import StartAnswer, attempts
+from spoteval.loop import Wake
 from spoteval.provider.contract import Observation, Price, Provider, Reply
 from spoteval.shape import Reading
 
@@ -316,6 +318,26 @@ class CloudScenarios:
         words = more(off, 300)
         assert words[-1] == "held"
         assert (cloud.starts(), off.book.state.starts) == (0, 0)
+
+    def test_drill_of_the_provider(self, cloud: Cloud, off: Host) -> None:
+        """Nothing fails; one start and one stop, and it is off and unbilled at the end."""
+        own = (cloud.provider, 900.0, Passing(cloud.clock), cloud.clock)
+        found = [*looks(cloud.provider, None, (), cloud.clock), *starts_and_stops(*own)]
+        assert [one.line for one in found if one.passed is False] == []
+        assert cloud.starts() == 1
+        assert "STOPPED and not billed" in [one.what for one in found if one.passed]
+
+
+@dataclass
+class Passing:
+    """A wait moves the test's clock."""
+
+    clock: Clock
+
+    def wait(self, timeout_s: float) -> Wake:
+        """Over at once."""
+        self.clock.seconds += timeout_s
+        return Wake("time")
 
 
 def more(host: Host, seconds: float) -> list[str]:

@@ -80,7 +80,7 @@ def start(
     if publish_only and store is not None:
         hold = _held_to_publish(store, paths, reason, within, ending)
     else:
-        hold = _held(store, paths, reason)
+        hold = hold_by_hand(store, paths, reason)
     seen = _started(config, paths, provider, price, reason)
     if not seen.reached:
         raise Failed(
@@ -94,18 +94,20 @@ def start(
             f" {hold} stands"
         )
     else:
-        _released(store, paths, hold)
+        release_by_hand(store, paths, hold)
         step(f"released {hold}: the restarter takes over")
     if as_json:
         say_json(_record(settings, hold, price, seen))
 
 
-def _held(store: Store | None, paths: InstancePaths, reason: str) -> str:
+def hold_by_hand(
+    store: Store | None, paths: InstancePaths, reason: str, kind: str = "manual"
+) -> str:
     """Hold the instance for the time of the start; returns the hold's name: an id, without a store the file."""
     now = read_now()
-    hold = Hold(fresh_id("manual", now), paths.instance, reason, who(), now.wall)
+    hold = Hold(fresh_id(kind, now), paths.instance, reason, who(), now.wall)
     if store is None:
-        hold_file(paths, f"manual start: {reason} ({who()})")
+        hold_file(paths, f"{kind} start: {reason} ({who()})")
         name, strength = str(paths.hold), "read"
     else:
         name, strength = hold.id, hold_object(store, hold, may_list=True)
@@ -142,7 +144,8 @@ def _held_to_publish(
     return hold.id
 
 
-def _released(store: Store | None, paths: InstancePaths, hold: str) -> None:
+def release_by_hand(store: Store | None, paths: InstancePaths, hold: str) -> None:
+    """Lift what `hold_by_hand` returned."""
     if store is None:
         release_files(paths, ())
     else:

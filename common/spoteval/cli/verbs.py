@@ -48,6 +48,11 @@ VERBS: dict[str, Verb] = {
         "Stop it twice, unwarned; judge what came of it.",
         "set up",
     ),
+    "drill provider": Verb(
+        "spoteval.cli.drill_provider:provider",
+        "Ten minutes with a real account; reads, unless told more.",
+        "set up",
+    ),
     "drill show": Verb("spoteval.cli.drill:show", "What the last drill showed.", "set up"),
     "run": Verb("", "Make, start, stop and look at runs.", "run"),
     "run new": Verb(f"{_RUN}:new", "Freeze [run] into a run record; starts nothing.", "run"),
