@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from put_only import PutOnly
 from spoteval.clock import Now
 from spoteval.config.guest import GuestConfig, read_guest
 from spoteval.control.disk import adopt
@@ -149,8 +150,13 @@ class Guest:
 
     @property
     def world(self) -> World:
-        """What the follower sees."""
-        return World(self.config, self.store, self.session, self.clock, self.adapter, read_part)
+        """What the follower sees: of its store, what a key is granted that may put."""
+        return World(self.config, self.granted, self.session, self.clock, self.adapter, read_part)
+
+    @property
+    def granted(self) -> Store:
+        """The store without get and list. That of a bucket is left alone: its service refuses them to this key."""
+        return PutOnly(is_store(self.store)) if isinstance(self.store, Flaky) else self.store
 
     def adapter(self, name: str) -> Harness:
         """The directory adapter, which a test may amend, or the real one of another harness."""

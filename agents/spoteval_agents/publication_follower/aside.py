@@ -19,6 +19,9 @@ from spoteval_agents.publication_follower.part import take_part
 from spoteval_agents.publication_follower.sending import Done, Target
 from spoteval_agents.publication_follower.work import Blob
 
+CONFLICT = "conflict"
+"""In a witness line: this attempt goes beside its name, also should the journal be lost."""
+
 
 def note_conflict(target: Target, attempt: Attempt, line: Mapping[str, object]) -> None:
     """Write down, durable, that this attempt goes beside its name: also where this process ends before it did."""
@@ -27,9 +30,14 @@ def note_conflict(target: Target, attempt: Attempt, line: Mapping[str, object]) 
     target.journal.conflict(target.run, attempt_id(attempt), prefix)
 
 
-def is_aside(target: Target, attempt: Attempt) -> bool:
-    """Whether this attempt goes beside its name."""
-    return (target.run, attempt_id(attempt)) in target.journal.conflicts
+def is_aside(target: Target, attempt: Attempt, line: Mapping[str, object]) -> bool:
+    """Whether this attempt goes beside its name: the journal says so, or its line, which outlives the journal."""
+    if (target.run, attempt_id(attempt)) in target.journal.conflicts:
+        return True
+    if line.get(CONFLICT) is True:
+        note_conflict(target, attempt, line)
+        return True
+    return False
 
 
 def put_aside(target: Target, attempt: Attempt, line: Mapping[str, object], done: Done) -> None:

@@ -12,7 +12,7 @@ from spoteval.files import append_lines
 from spoteval.publication.keys import manifest_key, part_key
 from spoteval.publication.manifest import PartEntry, manifest_bytes, witness_line
 from spoteval.store.contract import Put, StoreError, StoreRefused
-from spoteval_agents.publication_follower.aside import note_conflict, put_aside
+from spoteval_agents.publication_follower.aside import CONFLICT, note_conflict, put_aside
 from spoteval_agents.publication_follower.evidence import Below, Evidence
 from spoteval_agents.publication_follower.journal import held
 from spoteval_agents.publication_follower.lanes import Failed, Lanes
@@ -70,6 +70,7 @@ def publish_batch(
             extras = [_told(target, extra) for extra in item.attempt.extras]
             item.line = witness_line(target.screen.told(item.attempt), item.entries, extras)
             if item.is_aside:
+                item.line = {**item.line, CONFLICT: True}
                 note_conflict(target, item.attempt, item.line)
         lines = [item.line for item in batch.values()]
         append_lines(target.paths.finished, lines, alone=True)

@@ -58,7 +58,7 @@ def _once(target: Target, work: PutOnce) -> Done:
 def _episode(target: Target, work: PutEpisode, line: Mapping[str, object]) -> Done:
     """A line that the witness has is the truth: the manifest is made from it alone."""
     done, attempt = Done(), work.attempt
-    if is_aside(target, attempt):
+    if is_aside(target, attempt, line):
         put_aside(target, attempt, line, done)
         target.journal.finish(target.run, [(attempt_id(attempt), attempt.number)])
         return done
