@@ -2,16 +2,18 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
 
-from cloud_scenarios import Between, CloudScenarios, Forms
+from cloud_scenarios import Between, CloudScenarios, Forms, more
 from fakes.aws import REGION, FakeEc2, FakeImds, error
 from fakes.machine import GOOD, Machine, fails_later, refused
 from fakes.policy import pasted_json
 from fakes.server import Reply
-from restarter_world import Clock
+from restarter_world import Clock, Host
 from spoteval.provider.aws.provider import aws_provider
 from spoteval.provider.contract import Finding, Observation
 from spoteval.provider.open import check_provider
@@ -130,6 +132,23 @@ class TestAws(CloudScenarios):
         code: refused(code)
         for code in ("VcpuLimitExceeded", "MaxSpotInstanceCountExceeded", "InstanceLimitExceeded")
     }
+
+
+def test_a_hold_that_cannot_prevent_a_restart_says_so(cloud: AwsCloud, tmp_path: Path) -> None:
+    """What EC2 has stopped it starts again, whoever holds it."""
+    cloud.machine.runs(3600)
+    cloud.costs(3.2)
+    host = Host(tmp_path / "host")
+    host.clock = cloud.clock
+    host.world = replace(host.world, provider=cloud.provider, clock=cloud.clock)
+    host.place("operator-1")
+    says = "the provider may restart it all the same"
+    assert more(host, 120) == ["held"]
+    assert says not in host.paths.decisions.read_text()
+    cloud.preempts()
+    more(host, 3700)
+    assert says in host.paths.decisions.read_text()
+    assert cloud.starts() == 0
 
 
 def verdicts(cloud: AwsCloud) -> dict[str, str]:

@@ -78,6 +78,21 @@ def test_row_1_held_by_the_store() -> None:
     )
 
 
+def test_row_1_says_what_it_cannot_prevent() -> None:
+    """Where only the provider starts it again, it does so under a hold too; of a look that failed nothing is said."""
+    memory = stopped(file_hold=FileHold(mark(0), "x"))
+    why = "rm /var/lib/spoteval/holds/gpu-1"
+    more = (
+        "the provider may restart it all the same: only the guest hold keeps its run from going on"
+    )
+    for seen, expected in (
+        (look(file_hold="x", auto_restart=True), f"{why}; {more}"),
+        (look(file_hold="x"), why),
+        (look(None, file_hold="x"), why),
+    ):
+        assert decide(memory, seen, POLICY, now(60)).why == expected
+
+
 @pytest.mark.parametrize("state", [None, *State])
 def test_row_1_goes_before_every_other(state: State | None) -> None:
     """Whatever the provider says or does not say, a known hold decides; without ensure_stopped it stops nothing."""

@@ -211,6 +211,8 @@ class FakeAzureMetadata(FakeServer):
             return Reply(400, "Bad request")
         if asked.path == "/metadata/instance/compute/name":
             return Reply(200, "gpu-1")
+        if asked.path == "/metadata/instance/compute/resourceId":
+            return Reply(200, vm_id("gpu-1"))
         if asked.path == "/metadata/scheduledevents":
             return Reply(200, {"DocumentIncarnation": self.count_of_events, "Events": self.events})
         if asked.path == "/metadata/identity/oauth2/token":

@@ -13,6 +13,7 @@ from spoteval.control.enders import Ender, write_intent
 from spoteval.control.ending import COMPLETE, end_now, write_end
 from spoteval.control.eventlog import log_event
 from spoteval.control.facts import ended_fact
+from spoteval.control.poweroff import PowerOff
 from spoteval.control.requests import SOON
 from spoteval.control.runcontrol import Stopped, stop_run
 from spoteval.control.runfiles import read_run
@@ -64,7 +65,11 @@ class Hands:
     worker: Working
     ask: Ask = children.ask
     random: Callable[[int], bytes] = os.urandom
+    power: PowerOff = field(init=False)
     _told: set[str] = field(default_factory=set, init=False)
+
+    def __post_init__(self) -> None:
+        self.power = PowerOff(self.config.provider, self.host.poweroff)
 
     def act(self, name: str, disk: DurablePaths, seen: Seen, state: State, now: Now) -> State:
         """Do one act. Raises OSError where the disk does not take it."""
@@ -90,7 +95,7 @@ class Hands:
             self.tell(disk, run.name, "end-stop", reason, {"hold": intent.hold_id}, now)
             return self._request_last(disk, state, now)
         elif name == POWER:
-            touch(self.host.poweroff, f"{AGENT}: {intent.reason}")
+            self.power.ask(f"{AGENT}: {intent.reason}")
         return state
 
     def count_up(self, disk: DurablePaths, run: RunSeen, now: Now) -> None:

@@ -14,10 +14,10 @@ from spoteval.control.enders import Ender
 from spoteval.control.eventlog import DecisionLog, log_event, tell
 from spoteval.control.guest import decisions_of, events_of, serve
 from spoteval.control.keeping import Keeping
+from spoteval.control.poweroff import PowerOff
 from spoteval.control.worker import Worker, Working
 from spoteval.decision import Decision
 from spoteval.event import NEEDS_YOU, Event
-from spoteval.files import touch
 from spoteval.loop import Waiting, Waker
 from spoteval.machine.cgroup import members_here
 from spoteval.machine.session import this_session
@@ -53,6 +53,7 @@ class Guard:
     state: State = field(default_factory=State)
     keeping: Keeping = field(init=False)
     failed: str | None = field(default=None, init=False)
+    power: PowerOff = field(init=False)
     _told: set[str] = field(default_factory=set, init=False)
     _reported: set[str] = field(default_factory=set, init=False)
     _unread: frozenset[str] = field(default=frozenset(), init=False)
@@ -60,6 +61,7 @@ class Guard:
 
     def __post_init__(self) -> None:
         self.keeping = Keeping(AGENT, self.worker, self.ask)
+        self.power = PowerOff(self.config.provider, self.host.poweroff)
 
     def cycle(self, now: Now) -> float:
         """Look, decide, act once; returns the seconds until the next look."""
@@ -131,7 +133,7 @@ class Guard:
                 self._event(disk, NEEDS_YOU, why, intent.hold_id, now)
         elif decision.word == "stop" and intent is not None:
             self._event(disk, "idle-stop", decision.why, intent.hold_id, now)
-            touch(self.host.poweroff, f"{AGENT}: {intent.reason}")
+            self.power.ask(f"{AGENT}: {intent.reason}")
         elif decision.word == "gave-up":
             self._event(disk, NEEDS_YOU, decision.why, "", now)
 

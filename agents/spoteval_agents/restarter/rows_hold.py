@@ -6,6 +6,11 @@ from spoteval_agents.restarter.case import FILE_HOLD, Case, hold_text, span, ten
 from spoteval_agents.restarter.policy import UNDONE_STOPS, since_s
 from spoteval_agents.restarter.state import KnownHold
 
+BY_ITSELF = (
+    "the provider may restart it all the same: only the guest hold keeps its run from going on"
+)
+"""After its own stop of a persistent request, EC2 asks nobody."""
+
 
 def known_hold(case: Case) -> Decision | None:
     """Row 1: nothing is started; where a hold wants it, what still costs is stopped after the hold's grace."""
@@ -35,6 +40,9 @@ def hold_unknown(case: Case) -> Decision | None:
 
 
 def _held(case: Case, why: str) -> Decision:
+    obs = case.seen.understood
+    if obs is not None and obs.auto_restart:
+        why = f"{why}; {BY_ITSELF}"
     name, age_s, reason = _first(case)
     pairs: dict[str, Value] = {
         "billed": _billed(case),

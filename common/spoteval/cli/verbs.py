@@ -78,6 +78,7 @@ VERBS: dict[str, Verb] = {
     "hold release": Verb(f"{_HOLD}:release", "Lift the holds that `hold show` lists.", "run"),
     "hold show": Verb("spoteval.cli.hold_show:show", "Every hold, and what lifts it.", "run"),
     "stop": Verb("spoteval.cli.stop:stop", "Hold, stop, wait until it is off.", "run"),
+    "stop-self": Verb("spoteval.cli.stop_self:stop_self", "Ask the provider, then power off."),
     "start": Verb("spoteval.cli.start:start", "Start by hand, past the restarter.", "run"),
     "tunnel": Verb("spoteval.cli.tunnel:tunnel", "A guest's model server, on loopback.", "run"),
     "restarter": Verb("", "Which restarter serves an instance.", "run"),

@@ -27,6 +27,14 @@ class AzureNoticeSettings:
     """What `[provider]` says of an Azure VM."""
 
     metadata_url: str | None = field(default=None, metadata=_URL)
+    endpoint_url: str = field(
+        default="https://management.azure.com",
+        metadata=key(TEXT, "of Resource Manager, by which the VM deallocates itself"),
+    )
+    client_id: str | None = field(
+        default=None,
+        metadata=key(TEXT, "of the VM's own identity, where you assigned more than one"),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ T = TypeVar("T")
 Found = Reading[Mapping[str, Reading[T]]]
 Ask = Callable[[tuple[str, ...], float], Found[T]]
 
-SHARED_S, SHARED_MAX_S = 2.0, 5.0
-"""An answer is that of a call which began at most so long before it was asked for: twice what a slow call took, or
-each few of many instances would wait for a call of their own."""
+SHARED_S = 5.0
+"""An answer is that of a call which began at most so long before it was asked for: one poll of many instances takes
+seconds, and each few of them would wait for a call of their own."""
 REST_S, REST_MAX_S = 20.0, 300.0
 """How long a provider that wants fewer requests is left alone: what it says, within bounds, else this."""
 
@@ -24,7 +24,6 @@ REST_S, REST_MAX_S = 20.0, 300.0
 class _Taken(Generic[T]):
     began_s: float
     found: Found[T]
-    shared_s: float = SHARED_S
     rests_until_s: float = 0.0
 
 
@@ -62,16 +61,13 @@ class Batch(Generic[T]):
 
     def _taken(self, asked_s: float, deadline_s: float) -> Found[T]:
         now_s, last = self._clock().mono_s, self._last
-        if last is not None and (
-            last.began_s >= asked_s - last.shared_s or now_s < last.rests_until_s
-        ):
+        if last is not None and (last.began_s >= asked_s - SHARED_S or now_s < last.rests_until_s):
             return last.found
         left_s = deadline_s - (now_s - asked_s)
         found = self._ask(tuple(self._ids), left_s)
         ended_s, rests_s = self._clock().mono_s, _rest_s(found)
-        shared_s = min(SHARED_MAX_S, max(SHARED_S, 2 * (ended_s - now_s)))
         until_s = ended_s + rests_s if rests_s > 0 else 0.0
-        self._last = _Taken(now_s, found, shared_s, until_s)
+        self._last = _Taken(now_s, found, until_s)
         return found
 
 

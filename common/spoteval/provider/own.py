@@ -6,16 +6,27 @@ from spoteval.provider.contract import Reply
 from spoteval.shape import Table
 
 OwnStop = Callable[[], Reply]
-STOP_S = 15.0
+Make = Callable[[Table, Mapping[str, str]], OwnStop]
+
+BEFORE_POWER = frozenset(["azure"])
+"""Of these an agent asks for the stop itself, before the power goes, and with it the network. In a container without
+systemd its supervisor asks, after all else has ended.
+"""
 
 
-def _runpod(table: Table, environ: Mapping[str, str]) -> OwnStop | None:
+def _azure(table: Table, environ: Mapping[str, str]) -> OwnStop:
+    from spoteval.provider.azure.own import own_stop
+
+    return own_stop(table, environ)
+
+
+def _runpod(table: Table, environ: Mapping[str, str]) -> OwnStop:
     from spoteval.provider.runpod.own import own_stop
 
     return own_stop(table, environ)
 
 
-_KINDS: Mapping[str, Callable[[Table, Mapping[str, str]], OwnStop | None]] = {"runpod": _runpod}
+_KINDS: Mapping[str, Make] = {"azure": _azure, "runpod": _runpod}
 
 
 def own_stop(kind: str, table: Table, environ: Mapping[str, str]) -> OwnStop | None:

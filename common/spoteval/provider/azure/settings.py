@@ -18,9 +18,14 @@ _ALLOWED = "/subscriptions/…/resourceGroups/…/providers/Microsoft.Compute/vi
 
 def _vm_id(table: Table, name: str) -> str:
     value = table.text(name)
-    if not _VM.fullmatch(value):
+    if not is_vm_id(value):
         raise table.error(name, f"the VM's whole resource id, {_ALLOWED} (az vm show --query id)")
     return value
+
+
+def is_vm_id(text: str) -> bool:
+    """Whether it is a VM's whole resource id."""
+    return _VM.fullmatch(text) is not None
 
 
 VM_ID = Kind(_vm_id, same, {"type": "string", "pattern": f"^{_VM.pattern}$"}, "resource id")
