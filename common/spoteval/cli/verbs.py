@@ -91,6 +91,8 @@ VERBS: dict[str, Verb] = {
     "verify": Verb(
         "spoteval.cli.verify:verify", "Every pulled byte against its manifest.", "after"
     ),
+    "cost": Verb("spoteval.cli.cost:cost", "Per completed episode, by its parts.", "after"),
+    "restarts": Verb("spoteval.cli.restarts:restarts", "How long the way back takes.", "after"),
     "fact": Verb("spoteval.cli.fact:fact", "Facts of this boot."),
     "fact put": Verb("spoteval.cli.fact:fact", "Put one fact of this boot into the store."),
     "fact epoch": Verb("spoteval.cli.fact:fact", "Claim the next epoch of the active run."),

@@ -51,7 +51,7 @@ def restarts(events: Iterable[Event]) -> tuple[Restart, ...]:
             found.append({"stopped": event.at})
             drilled |= {event.at} if event.rehearsal else set()
         elif event.kind in _MARKS and found:
-            found[-1].setdefault(event.kind, _moment(event))
+            found[-1].setdefault(event.kind, moment_of(event))
     real = (marks for marks in found if marks["stopped"] not in drilled)
     return tuple(Restart(marks["stopped"], _stages(marks)) for marks in real if len(marks) > 1)
 
@@ -76,7 +76,7 @@ def _stages(marks: Mapping[str, datetime]) -> dict[str, float]:
     }
 
 
-def _moment(event: Event) -> datetime:
+def moment_of(event: Event) -> datetime:
     """When it was; a server's start is known later than it happened and carries its own time."""
     at = event.detail.get("at")
     try:
