@@ -56,7 +56,11 @@ class Recorded:
         self._daemon.send_signal(signal.SIGCONT)
 
     def close(self) -> writelog.Moment:
-        """Unmounted in order, as by a machine that goes off; the moment after that."""
+        """Unmounted in order, as by a machine that goes off; the moment after that.
+
+        Also where it still stands: a mount without its server holds up every sync of this host for ever.
+        """
+        self.thaw()
         self.disk.remove()
         self._daemon.terminate()
         try:

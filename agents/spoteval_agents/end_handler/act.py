@@ -41,6 +41,7 @@ from spoteval_agents.end_handler.decide import (
     WITHDRAW,
     owed_hold,
     own_intent,
+    stale_intent,
     why_over,
 )
 from spoteval_agents.end_handler.seen import AGENT, Asked, RunSeen, Seen, State
@@ -76,6 +77,9 @@ class Hands:
         run, intent = seen.run, None
         if not isinstance(run, RunSeen):
             return state
+        if name == WITHDRAW:
+            self._withdraw(disk, seen, run, now)
+            return state
         intent, reason = own_intent(seen, run.name), str(why_over(run, now))
         if intent is None:
             if name == INTENT:
@@ -87,8 +91,6 @@ class Hands:
         elif name == END:
             self._end(disk, run.name, reason, state.pending, now)
             return replace(state, answered=None)  # the next request is about something new
-        elif name == WITHDRAW:
-            stopping.withdraw([disk.enders], intent, "a drill's own run is over", now)
         elif name == GUEST_HOLD:
             touch(disk.guest_hold, f"run {run.name} is over: {reason}")
         elif name == LAST:
@@ -130,6 +132,13 @@ class Hands:
             detail=detail,
         )
         log_event(disk.run(run).events, event)
+
+    def _withdraw(self, disk: DurablePaths, seen: Seen, run: RunSeen, now: Now) -> None:
+        stale, own = stale_intent(seen, run.name), own_intent(seen, run.name)
+        if stale is not None:
+            stopping.withdraw([disk.enders], stale, f"run {run.name} is active now", now)
+        elif own is not None:
+            stopping.withdraw([disk.enders], own, "a drill's own run is over", now)
 
     def _end(
         self, disk: DurablePaths, run: str, reason: str, pending: int | None, now: Now

@@ -22,7 +22,7 @@ from spoteval.paths import DurablePaths, HostPaths
 from spoteval.shape import Reading, Unreadable
 from spoteval_agents.end_handler.act import AGAIN_S, BESIDE, Hands
 from spoteval_agents.end_handler.decide import Plan, decide
-from spoteval_agents.end_handler.observe import observe
+from spoteval_agents.end_handler.observe import observe, of_run
 from spoteval_agents.end_handler.seen import AGENT, Policy, RunSeen, Seen, State
 from spoteval_agents.end_handler.world import Probes
 
@@ -48,6 +48,7 @@ class Handler:
         disk = self.probes.disk()
         self.state = observe(self.state, self._replies(), self._answer(disk), now)
         seen = self.probes.look(disk, self.hands.worker.busy(), now)
+        self.state = of_run(self.state, seen)
         self.keeping.cycle(seen.kill_switch is not None, now)
         plan = decide(seen, self.state, self.policy, now)
         if isinstance(disk, Unreadable):

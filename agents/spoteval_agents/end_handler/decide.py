@@ -55,6 +55,8 @@ def decide(seen: Seen, state: State, policy: Policy, now: Now) -> Plan:
         return _wait("run", {}, "no run is active")
     if seen.kill_switch is not None:
         return _switched(seen.kill_switch, policy)
+    if (stale := stale_intent(seen, seen.run.name)) is not None:
+        return _overtaken(stale, seen.run.name)
     if isinstance(seen.run.end, Unreadable):
         return Plan(_wait("end", {}, seen.run.end.why).decision, needs_you=seen.run.end.why)
     reason = why_over(seen.run, now)
@@ -102,6 +104,13 @@ def own_intent(seen: Seen, run: str) -> Ender | None:
     return own[-1] if own else None
 
 
+def stale_intent(seen: Seen, run: str) -> Ender | None:
+    """This session's intent to end another run than the active one, where it stands."""
+    found = () if isinstance(seen.intents, Unreadable) else seen.intents
+    own = (item for item in found if item.agent == AGENT and item.session == seen.session)
+    return next((item for item in own if item.run != run and not item.withdrawn), None)
+
+
 def owed_hold(seen: Seen, run: str) -> str | None:
     """The hold that an earlier session owes for the same end: it is placed under the same name."""
     owed = [item for item in _of(seen, run) if item.unfinished and item.session != seen.session]
@@ -119,6 +128,12 @@ def _switched(kill_switch: Reading[str | None], policy: Policy) -> Plan:
     text = kill_switch.why if isinstance(kill_switch, Unreadable) else kill_switch
     why = f"nothing is ended while it is there: rm {policy.kill_switch}"
     return Plan(Decision("kill-switch", {"text": text or "yes"}, why, AGENT))
+
+
+def _overtaken(stale: Ender, run: str) -> Plan:
+    """A run was begun while an earlier one was being ended: whoever began it needs the machine."""
+    pairs: dict[str, Value] = {"stage": "withdraw", "reason": stale.reason}
+    return Plan(Decision("wait", pairs, f"run {run} is active now", AGENT), WITHDRAW)
 
 
 def _not_over(run: RunSeen, now: Now, unknown: str | None) -> Plan:

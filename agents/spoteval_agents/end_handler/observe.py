@@ -7,7 +7,7 @@ from spoteval.clock import Now, elapsed_s
 from spoteval.control.requests import FINAL, Answer
 from spoteval.shape import Reading, Unreadable
 from spoteval_agents.end_handler.decide import FACT, SETTLE
-from spoteval_agents.end_handler.seen import State
+from spoteval_agents.end_handler.seen import RunSeen, Seen, State
 
 LATE_S = 5.0
 """So long after its deadline a request is taken for lost, and put again."""
@@ -23,6 +23,16 @@ def observe(
     for act, said in replies.items():
         state = _replied(state, act, said)
     return _answered(state, answer, now)
+
+
+def of_run(state: State, seen: Seen) -> State:
+    """The state as far as it is about the active run: what was answered about another one says nothing of it.
+
+    What still works for the other one may answer later; until then nothing is kept.
+    """
+    if not isinstance(seen.run, RunSeen) or state.run == seen.run.name:
+        return state
+    return State(run=seen.run.name if seen.work is None else None)
 
 
 def _replied(state: State, act: str, said: Reading[str]) -> State:

@@ -68,8 +68,12 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What the world does not tell: answers, and tries that failed. A new process begins anew, which only repeats."""
+    """What the world does not tell: answers, and tries that failed. A new process begins anew, which only repeats.
 
+    `run`: the one that all of it is about.
+    """
+
+    run: str | None = None
     asked: Asked | None = None
     answered: Mark | None = None
     pending: int | None = None
