@@ -17,7 +17,7 @@ from s3_server import free_port
 
 IDLE_S, PUBLISH_S = 20.0, 20.0
 """`[idle] after` and `[end] publish_within` of these machines: the patience of the host file, made short."""
-PLAN = Plan(episodes=3, pace=0.2, load_s=0.5, stubborn_s=0.0, idle="20s", publish="20s")
+PLAN = Plan(episodes=3, pace=0.2, load_s=0.5, stubborn_s=0.0, idle="20s", look="5s", publish="20s")
 FORCED_S = 180.0
 
 

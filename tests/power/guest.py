@@ -84,7 +84,7 @@ class Plan:
     load_s: float = 3.0
     idle: str = "10min"
     window: str = "60s"
-    look: str = "10s"
+    look: str = "30s"
     publish: str = "2min"
     deadline: str = ""
 
