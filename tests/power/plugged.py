@@ -103,7 +103,8 @@ class Plugged:
         return log_of(self.console_file, most)
 
     def remove(self) -> None:
-        """End it; its disk stays."""
+        """End it; its disk stays, and goes on first: who waits for a disk that stands still cannot die."""
+        self.thaw()
         if self._host is not None:
             self._host.remove()
         if self._disk is not None:
