@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from fault_proxy import DEAF, NO_CONDITION, Proxy, proxy_to
+from fault_proxy import DEAF, NO_CONDITION, SLOW_DOWN, Proxy, proxy_to
 from s3_rights import Rights
 from s3_server import BUCKET, Service, policies
+from spoteval.clock import read_now
 from spoteval.report.check import FAIL, OK, WARN
-from spoteval.report.check_store import guest_rights, put_check
+from spoteval.report.check_store import PROBE, digest_check, guest_rights, probed, put_check
 from spoteval.store.s3 import S3Store
 
 PAGES = Path(__file__).parent.parent / "docs" / "stores"
@@ -90,3 +91,39 @@ def _put_checked(proxy: Proxy, service: Service, fault: Any) -> Any:
         proxy.faults[:] = [fault]
     store = S3Store(service.url(), service.place("publisher", proxy.endpoint))
     return put_check(store, "gpu-1")
+
+
+def test_store_page_cannot_hold_digests_is_said_by_check(
+    moto_service: Service, seaweed_service: Service, tmp_path: Path
+) -> None:
+    """SeaweedFS refuses what is damaged, moto takes it: told by the line, and kept; asked again it is the same."""
+    for service, verdict, is_held in ((seaweed_service, OK, True), (moto_service, WARN, False)):
+        for _ in range(2):
+            found = list(probed(service.store("publisher"), "gpu-1", tmp_path, read_now()))
+            assert [(one.name, one.verdict) for one in found] == [
+                ("store", OK),
+                ("digests", verdict),
+            ]
+            kept = json.loads((tmp_path / PROBE).read_text())
+            assert (kept["create_only"], kept["holds_digests"]) == (True, is_held)
+            assert kept["store"] == service.url()
+
+
+def test_store_page_cannot_say_is_not_known(moto_service: Service, tmp_path: Path) -> None:
+    """A busy service, or a key that may put nothing: never ok, and null in the record."""
+    found = list(probed(moto_service.store("reader"), "gpu-1", tmp_path, read_now()))
+    assert [one.verdict for one in found] == [FAIL, WARN]
+    assert "not known" in found[1].text
+    kept = json.loads((tmp_path / PROBE).read_text())
+    assert kept["create_only"] is None
+    with proxy_to(moto_service.endpoint) as proxy:
+        proxy.always = SLOW_DOWN
+        store = S3Store(moto_service.url(), moto_service.place("publisher", proxy.endpoint))
+        (said,) = digest_check(store, "gpu-1")
+    assert (said.verdict, "503" in said.text) == (WARN, True)
+
+
+def test_store_page_cannot_write_the_record_ends_no_check(moto_service: Service) -> None:
+    """A host whose user may not write there sees its lines all the same."""
+    found = list(probed(moto_service.store("publisher"), "gpu-1", Path("/proc/none"), read_now()))
+    assert len(found) == 2

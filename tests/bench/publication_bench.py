@@ -1,7 +1,7 @@
 """What all rows of the table share: a row, the service on which they are played, and small sums."""
 
-import os
 import statistics
+import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterable, Mapping, Sequence
@@ -48,7 +48,7 @@ class Bench:
 
     def tool(self, argv: Sequence[str]) -> Spent:
         """One of the other tools."""
-        os.sync()
+        settle(self.scratch)
         return tools.run(argv, tools.environment(self.service), self.scratch / "tool.log")
 
     def counted(self, argv: Sequence[str]) -> tuple[Spent, int]:
@@ -61,6 +61,11 @@ class Bench:
         place = Place(self.scratch / name, name)
         prepare(place, self.service)
         return place
+
+
+def settle(folder: Path) -> None:
+    """Wait until everything is on the disk that was written to the file system of this folder."""
+    subprocess.run(["sync", "-f", str(folder)], check=True)
 
 
 def row(work: str, by_name: Mapping[str, float], unit: str, goal: str, good: bool) -> Row:

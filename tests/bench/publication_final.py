@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.publication_bench import Bench, Row, median, said
+from bench.publication_bench import Bench, Row, median, said, settle
 from bench.publication_data import lay, move_in, name_of
 from bench.publication_guest import Place, prepare
 from slow_link import Link, link_to
@@ -57,7 +57,7 @@ def _asked(place: Place, link: Link, agent: "subprocess.Popen[bytes]") -> float:
     salvaged = TOTAL - sum(file.stat().st_size for file in place.root.glob("staged/*/*"))
     move_in(place.root / "staged", place.episodes)
     _interrupt(place.paths.interruptions / CUT, salvaged // HALF_DONE)
-    os.sync()
+    settle(place.root)
     link.bytes_s = MBIT_S * 1e6 / 8
     began = time.monotonic()
     asked = requests.ask(place.disk, requests.FINAL, "bench", WINDOW_S - KEPT_OF_IT_S, read_now())

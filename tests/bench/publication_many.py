@@ -1,12 +1,11 @@
 """The rows of a tree of which all is published already, up to 100,000 episodes: nothing new, and a little."""
 
-import os
 import shutil
 import time
 from pathlib import Path
 
 from bench import publication_tools as tools
-from bench.publication_bench import LONG_AGO_S, NEWS, Bench, Row, beside, median, said
+from bench.publication_bench import LONG_AGO_S, NEWS, Bench, Row, beside, median, said, settle
 from bench.publication_child import plays
 from bench.publication_data import lay, lay_links, move_in
 from bench.publication_judge import idle_row, news_row
@@ -23,9 +22,9 @@ def seeded(bench: Bench, size: int) -> tuple[list[Row], float]:
     laid = lay_links(place.episodes, size, time.time() - LONG_AGO_S)
     said(f"{laid.episodes} episodes, {laid.files} files, {laid.bytes / 1e6:.0f} MB, hard links")
     staged = _staged(place.root, size, bench.rounds)
-    os.sync()
+    settle(bench.scratch)
     plays(bench.scratch, place, "seed")
-    os.sync()
+    settle(bench.scratch)
     words = [word for folder in staged for word in (IDLE, NEW, str(folder))]
     _, found = plays(bench.scratch, place, *words)
     shutil.rmtree(place.root)

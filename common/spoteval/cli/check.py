@@ -21,8 +21,9 @@ _COLOURS = {OK: "green", WARN: "yellow", FAIL: "red"}
 def check(as_json: bool) -> int:
     """Is this host ready? Every line ok, or what to do.
 
-    Strict about the whole host file. Changes two things alone: one small object is put into the store to see whether
-    it may be, and on a guest root closes the clouds' metadata addresses to the run's user, as the run's start does.
+    Strict about the whole host file. Changes three things alone: one small object is put into the store to see whether
+    it may be (two where the store looks at no digest), what the store did is noted on this host, and on a guest root
+    closes the clouds' metadata addresses to the run's user, as the run's start does.
     """
     host = this_host()
     found = list(checks_of(host))

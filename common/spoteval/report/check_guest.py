@@ -26,7 +26,7 @@ from spoteval.report.check_clock import clock_check
 from spoteval.report.check_docker import docker_check
 from spoteval.report.check_metadata import metadata_check
 from spoteval.report.check_server import server_checks
-from spoteval.report.check_store import folder_check, guest_rights, put_check
+from spoteval.report.check_store import folder_check, guest_rights, probed
 from spoteval.report.check_units import Wanted, dropin_check, guest_units, is_this_host
 from spoteval.run import RunRecord
 from spoteval.shape import ShapeError, Unreadable
@@ -50,7 +50,7 @@ def guest_checks(
         yield from server_checks(server)
     yield from _harness(config, now)
     if store is not None:
-        yield put_check(store, config.instance)
+        yield from probed(store, config.instance, paths.state, now)
         yield from guest_rights(store, config.instance)
         yield from folder_check(store)
     if config.provider != "local":

@@ -16,7 +16,7 @@ from spoteval.provider.shared import Shared
 from spoteval.report.agents import is_running
 from spoteval.report.check import Check, fail, ok, warn
 from spoteval.report.check_clock import clock_check
-from spoteval.report.check_store import folder_check, put_check, read_check
+from spoteval.report.check_store import folder_check, probed, read_check
 from spoteval.report.check_units import dropin_check, is_this_host
 from spoteval.shape import ShapeError, Unreadable
 from spoteval.store.contract import Store, StoreError
@@ -36,7 +36,7 @@ def restarter_checks(
     for instance in config.instances:
         yield from _instance(config, instance, shared, now)
         if store is not None:
-            yield put_check(store, instance.name)
+            yield from probed(store, instance.name, paths.state, now)
             yield _listing(store, instance.name)
             yield read_check(store, instance.name)
         yield _holds(paths, instance.name)

@@ -2,16 +2,30 @@
 
 import os
 import pwd
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
-from spoteval.files import encoded
+from spoteval.clock import Now, stamp
+from spoteval.files import encoded, write_record
 from spoteval.publication.keys import fact_key, instance_prefix, release_key
-from spoteval.report.check import Check, fail, ok, warn
+from spoteval.report.check import OK, WARN, Check, fail, ok, warn
 from spoteval.store.contract import Store, StoreError, StoreRefused
 
+PROBE = "store-probe.json"
+"""What `check` last saw the store do, in the directory that this host keeps."""
 _ID = "check"
+_DAMAGED = "damaged"
+"""What a store that looks at no digest keeps under this name was never meant."""
 _PAGE = "docs/stores/s3.md"
+
+
+def probed(store: Store, instance: str, state: Path, now: Now) -> Iterator[Check]:
+    """What the store does with a put, by trying; kept below `state` where this host's user may write there."""
+    found = [put_check(store, instance), *digest_check(store, instance)]
+    yield from found
+    with suppress(OSError):
+        note_probe(state / PROBE, store.url, found, now)
 
 
 def put_check(store: Store, instance: str) -> Check:
@@ -32,6 +46,41 @@ def put_check(store: Store, instance: str) -> Check:
         "store",
         f"{works}, but not create-only: holds are acknowledged and not proved ({_PAGE}#create-only)",
     )
+
+
+def digest_check(store: Store, instance: str) -> Iterator[Check]:
+    """Whether the store holds a put to its digests; a directory has no wire on which bytes are damaged.
+
+    A store that does not keeps one small object of it, at the first check.
+    """
+    refuses = getattr(store, "refuses_damaged", None)
+    if refuses is None:
+        return
+    try:
+        is_held = bool(refuses(_key(instance, _DAMAGED)))
+    except StoreError as error:
+        yield warn("digests", f"not known: {error}")
+        return
+    if is_held:
+        yield ok("digests", "bytes that are not those of their digests are refused")
+    else:
+        text = (
+            "the store takes bytes that are not those of their digests: what is damaged on the way"
+        )
+        yield warn("digests", f"{text} is found by pull and verify alone ({_PAGE}#digests)")
+
+
+def note_probe(path: Path, url: str, found: Iterable[Check], now: Now) -> None:
+    """Keep what the store was seen to do, for whoever asks later what its records are worth. Raises OSError.
+
+    True, false, or null where nobody knows.
+    """
+    seen = {one.name: _SAYS.get(one.verdict) for one in found}
+    does = {"create_only": seen.get("store"), "holds_digests": seen.get("digests")}
+    write_record(path, {"at": stamp(now.wall), "store": url, **does})
+
+
+_SAYS = {OK: True, WARN: False}
 
 
 def guest_rights(store: Store, instance: str) -> Iterator[Check]:
@@ -93,8 +142,8 @@ def _may_get(store: Store, instance: str) -> bool:
     return True
 
 
-def _key(instance: str) -> str:
-    return fact_key(instance, 0, _ID, _ID)
+def _key(instance: str, name: str = _ID) -> str:
+    return fact_key(instance, 0, _ID, name)
 
 
 def _may_list(store: Store, instance: str) -> bool:

@@ -26,9 +26,17 @@ from spoteval.store.http_wire import Answer
 from spoteval.store.pace import Pace
 from spoteval.store.place import S3Place
 from spoteval.store.s3_answer import error_of
-from spoteval.store.s3_body import Body, body_of, body_of_file, refuse_damaged
+from spoteval.store.s3_body import Body, body_of, body_of_file, damaged_body, refuse_damaged
 from spoteval.store.s3_client import Client, Kept
-from spoteval.store.s3_errors import TROUBLES, NotS3, Trouble, Way, clock_text, trouble_of
+from spoteval.store.s3_errors import (
+    TROUBLES,
+    NotS3,
+    Trouble,
+    Way,
+    clock_text,
+    is_refusal_of_digests,
+    trouble_of,
+)
 from spoteval.store.s3_large import S3Large
 from spoteval.store.s3_patience import Patience, pause_s
 from spoteval.store.url import bucket_and_prefix
@@ -130,6 +138,27 @@ class S3Store:
         found.sort(key=lambda item: item.key)  # not every service keeps the order of AWS
         # A name that ends in a slash is a folder that somebody's console made.
         yield from (item for item in found if not item.key.endswith("/") and item.key)
+
+    def refuses_damaged(self, key: str) -> bool:
+        """Whether the service holds a put to its digests: one try with bytes that are not theirs. Raises StoreError.
+
+        What takes them has an object under `key` from then on, which also answers whoever asks again.
+        """
+        name, what = self._name(key), f"{self.url}/{key}: put with wrong digests"
+        body, deadline = damaged_body(), self._deadline()
+        headers = {**body.headers, "If-None-Match": "*"}
+        try:
+            self._asked(deadline, "PUT", name, headers, body.sha256.hex(), body.pieces())
+        except Overrun:
+            raise StoreError(f"{what}: no answer within {deadline.within_s:.3g} s") from None
+        except TROUBLES as error:
+            if is_refusal_of_digests(error):
+                return True
+            trouble = trouble_of(error, self._clock())
+            if trouble.way is Way.EXISTS:
+                return False
+            raise _failed(what, trouble, 1, is_open=False) from None
+        return False
 
     def _page(self, prefix: str, token: Mapping[str, str]) -> Mapping[str, Any]:
         def act(client: Client, _: Deadline) -> Mapping[str, Any]:

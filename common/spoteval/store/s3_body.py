@@ -66,6 +66,13 @@ def body_of(data: bytes) -> Iterator[Body]:
     yield Body(data, len(data), hashlib.sha256(data).digest(), md5.digest())
 
 
+def damaged_body() -> Body:
+    """Bytes under the digests of others, as many: what a bad cable or a bad proxy makes of a put."""
+    sent, meant = b"damaged\n", b"correct\n"
+    md5 = hashlib.md5(meant, usedforsecurity=False)
+    return Body(sent, len(sent), hashlib.sha256(meant).digest(), md5.digest())
+
+
 @contextmanager
 def body_of_file(path: Path) -> Iterator[Body]:
     """A file, read once for its digests and once to be sent; raises StoreError where it cannot be read.

@@ -42,17 +42,18 @@ KEY_CODES = frozenset(
 )
 """After these the key is read anew: it may have been replaced."""
 
+DIGEST_CODES = frozenset(
+    ["BadDigest", "InvalidDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch"]
+)
+"""The service looked at the bytes, and they are not those of the put's headers."""
 AGAIN_STATUS = frozenset([408, 409, 425, 429, 500, 502, 503, 504])
 AGAIN_CODES = frozenset(
     [
         "RequestTimeout",
         "SlowDown",
         "InternalError",
-        "BadDigest",
-        "InvalidDigest",
         "IncompleteBody",
-        "XAmzContentSHA256Mismatch",
-        "XAmzContentChecksumMismatch",
+        *DIGEST_CODES,
     ]
 )
 """The service is busy, two puts met (409), or the bytes were damaged on their way."""

@@ -18,7 +18,13 @@ from urllib3.exceptions import HTTPError
 
 from spoteval.clock import Now, ahead_s
 from spoteval.store.http_wire import ProxyDown, TlsFailed
-from spoteval.store.s3_codes import AGAIN_CODES, AGAIN_STATUS, KEY_CODES, LATER_CODES
+from spoteval.store.s3_codes import (
+    AGAIN_CODES,
+    AGAIN_STATUS,
+    DIGEST_CODES,
+    KEY_CODES,
+    LATER_CODES,
+)
 
 
 class Damaged(Exception):
@@ -71,6 +77,13 @@ class Trouble:
     is_open: bool = False
     ahead_s: float | None = None
     """By how much the service's clock is ahead, where that is what is wrong."""
+
+
+def is_refusal_of_digests(error: Exception) -> bool:
+    """Whether the service took a look at the bytes, and they are not those of the put's digests or signature."""
+    if not isinstance(error, ClientError):
+        return False
+    return _word(_table(error.response, "Error").get("Code")) in DIGEST_CODES
 
 
 def unmade(url: str, endpoint: str | None, error: Exception) -> ValueError:
