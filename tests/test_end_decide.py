@@ -17,7 +17,7 @@ from spoteval_agents.end_handler.decide import (
     STOP_WITHIN_S,
     decide,
 )
-from spoteval_agents.end_handler.observe import LATE_S, observe, of_run
+from spoteval_agents.end_handler.observe import LATE_S, observe
 from spoteval_agents.end_handler.seen import Asked, Policy, RunSeen, Seen, State
 
 WALL = datetime(2026, 12, 1, 3, tzinfo=UTC)
@@ -465,42 +465,3 @@ def test_a_drill_that_is_over_is_left_alone() -> None:
             ),
             None,
         )
-
-
-OTHER = with_run(GOING, name="next", count=OPEN)
-
-
-def test_an_end_that_another_run_overtook_is_withdrawn() -> None:
-    """Whoever began the next run needs the machine: else nothing would resume it, and nobody end the machine."""
-    assert row(OTHER) == (
-        'wait stage=withdraw reason="run swe is over: complete" why="run next is active now"',
-        "withdraw",
-    )
-    assert row(replace(OTHER, kill_switch="wait"))[1] is None
-
-
-@pytest.mark.parametrize(
-    "change", [{"withdrawn": True}, {"session": "0ld"}, {"agent": "idle-guard"}, {"run": "next"}]
-)
-def test_another_intent_is_not_withdrawn(change: dict[str, object]) -> None:
-    """One that does not stand, and another session's, agent's or run's."""
-    intent = replace(INTENT, **change)  # type: ignore[arg-type]
-    assert row(replace(OTHER, intents=(intent,)))[0].startswith("wait stage=complete run=next")
-
-
-def test_answers_about_another_run_are_forgotten() -> None:
-    """A drill's end was passed and told; the run after it in the same life is asked for anew."""
-    known = replace(TOLD, run="swe", pending=0, failures={"fact": 1})
-    assert of_run(known, GOING) == known
-    assert of_run(known, OTHER) == State(run="next")
-    assert of_run(known, replace(OTHER, run=Unreadable("torn"))) == known
-
-
-def test_an_answer_that_is_still_to_come_is_not_taken_for_the_next_run() -> None:
-    """The work beside the loop was begun for the earlier one."""
-    busy = replace(OTHER, work="fact")
-    state = of_run(replace(TOLD, run="swe"), busy)
-    assert state == State()
-    late = observe(state, {"fact": "done"}, None, NOW)
-    assert of_run(late, busy) == State()
-    assert of_run(late, OTHER) == State(run="next")
