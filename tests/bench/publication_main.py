@@ -19,6 +19,7 @@ from parts import Parts
 from s3_server import free_port, seaweed
 
 ROWS = (*FIRST, "seeded", "final")
+STDOUT = "-"
 PLAYS = {"idle": rows.idle, "pull": rows.pulled, "news": rows.news}
 
 
@@ -26,18 +27,36 @@ def main(argv: Sequence[str]) -> int:
     """Measure, print; exit 1 where a goal is missed."""
     options = _parser().parse_args(argv)
     record = kept.opened(options.record, options.rounds)
-    if options.table:
-        sys.stdout.write(kept.markdown(record, [word for word in argv if word != "--table"]))
-        return int(not record.found)
+    if options.table is not None:
+        return _tabled(record, options)
     found: list[Row] = []
     for row in played(record, options):
-        one = replace(row, good=row.counts) if options.counts else row
+        one = _counted(row) if options.counts else row
         found.append(one)
         print(kept.line(one), flush=True)
     if options.json is not None:
         text = json.dumps(kept.as_json(options.rounds, found), ensure_ascii=False, indent=1)
         Path(options.json).write_text(text + "\n")
     return int(not found or not all(one.good for one in found))
+
+
+def _counted(row: Row) -> Row:
+    return replace(row, good=row.counts, goal=f"counts alone are held, not {row.goal}")
+
+
+def _tabled(record: Parts, options: argparse.Namespace) -> int:
+    """Print the record, or write it into a page."""
+    if not record.found:
+        sys.stderr.write(f"{options.record}: nothing that was measured with these sources\n")
+        return 1
+    words = ["--size", str(options.size), "--seeded", ",".join(map(str, options.seeded))]
+    words += ["--tools-at", ",".join(map(str, options.tools_at))] if options.tools_at else []
+    text = kept.markdown(record, words)
+    if options.table == STDOUT:
+        sys.stdout.write(text)
+    else:
+        kept.write_into(Path(options.table), text)
+    return 0
 
 
 def played(record: Parts, options: argparse.Namespace) -> Iterator[Row]:
@@ -111,7 +130,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="keep each part there, and go on with what is missing",
     )
-    parser.add_argument("--table", action="store_true", help="print the record as Markdown, alone")
+    parser.add_argument(
+        "--table",
+        nargs="?",
+        const=STDOUT,
+        metavar="PAGE",
+        help="measure nothing: print the record as Markdown, or write it into the page, between its two marks",
+    )
     parser.add_argument("--scratch", help="a directory on a disk (default: a temporary place)")
     return parser
 

@@ -14,6 +14,7 @@ from parts import ROOT, Parts, parts
 HERE = Path(__file__).resolve().parent
 FIRST = ("first", "idle", "pull", "news")
 """Parts that play on one first publication."""
+BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 NOT_RUN = "other tools not run (--tools-at {size})"
 
 
@@ -93,6 +94,15 @@ def markdown(record: Parts, options: Sequence[str]) -> str:
         ours = one.ours if one.good else f"{one.ours} (missed)"
         lines.append(_cells([one.work, ours, *(_other(one, tool) for tool in TOOLS), one.goal]))
     return "\n".join(lines) + "\n"
+
+
+def write_into(page: Path, table: str) -> None:
+    """Put the table between the marks of a page. Raises ValueError where it does not have them."""
+    before, begin, rest = page.read_text().partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise ValueError(f'{page}: no "{BEGIN}" and "{END}"')
+    page.write_text(f"{before}{begin}\n{table}{end}{after}")
 
 
 def _other(one: Row, tool: str) -> str:

@@ -15,13 +15,17 @@ FULL = ("--size", "10000", "--seeded", "1000,10000,100000")
 
 
 def table(stage: Stage) -> Iterator[Line]:
-    """A line for each row. CI holds requests and sizes to their goals, not times: its machines are of any speed."""
+    """A line for each row. CI holds requests and sizes to their goals, not times: its machines are of any speed.
+
+    Cut off, the same --scratch goes on with the rows that are missing.
+    """
     record = stage.scratch / "bench.json"
     options = FULL if stage.full else CI if stage.ci else SOME
     program = stage.root / PROGRAM
     if not program.exists():
         raise Missing(f"{PROGRAM} does not exist")
-    argv = [stage.python, str(program), *options, "--json", str(record)]
+    kept = stage.scratch / "bench-parts.json"
+    argv = [stage.python, str(program), *options, "--record", str(kept), "--json", str(record)]
     done = output([*argv, "--scratch", str(stage.scratch)], stage.root)
     if not record.exists():
         raise Missing(f"{PROGRAM}: exit {done.returncode}: {done.stderr[-200:]}")
