@@ -42,6 +42,8 @@ class _Request:
     context: dict[str, str]
     params: None = None
     body: None = None
+    lower: _Headers | None = None
+    """The headers that are signed, once they are asked for."""
 
 
 class _Auth(S3SigV4Auth):  # type: ignore[misc, unused-ignore]
@@ -65,10 +67,22 @@ class _Auth(S3SigV4Auth):  # type: ignore[misc, unused-ignore]
         return str(request.context["sha256"])
 
     def headers_to_sign(self, request: Any) -> Any:
-        """All of them, and the host."""
-        lower = _Headers((name.lower(), value) for name, value in request.headers.items())
-        lower["host"] = request.context["host"]
-        return lower
+        """All of them, and the host; asked for twice a signature."""
+        if request.lower is None:
+            lower = _Headers((name.lower(), value) for name, value in request.headers.items())
+            lower["host"] = request.context["host"]
+            request.lower = lower
+        return request.lower
+
+    def canonical_headers(self, headers_to_sign: Any) -> str:
+        """As the inherited method, of headers that are there once, in lower case."""
+        return "\n".join(
+            f"{name}:{' '.join(value.split())}" for name, value in sorted(headers_to_sign.items())
+        )
+
+    def signed_headers(self, headers_to_sign: Any) -> str:
+        """The same of the names."""
+        return ";".join(sorted(headers_to_sign))
 
     def add_auth(self, request: Any) -> None:
         """As the inherited method, which would ask the host's clock."""
