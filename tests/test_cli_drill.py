@@ -1,5 +1,6 @@
 """`spoteval drill`: what it is refused for before anything is done, what it says, and its exit codes."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -14,10 +15,12 @@ from fake_provider import FakeProvider
 from spoteval.clock import Mark, read_now
 from spoteval.control.drills import FOR_S, Announced, announce, announced
 from spoteval.control.facts import put_fact
+from spoteval.drill.plan import GUEST
 from spoteval.event import events_from
 from spoteval.files import held, read_lines, touch, write_record, write_whole
 from spoteval.paths import InstancePaths
 from spoteval.provider.contract import State
+from spoteval.run import RunPlan, RunRecord
 
 SESSION = "5e551011"
 
@@ -151,6 +154,22 @@ def test_the_run_alone_is_made_and_started(hosts: Hosts) -> None:
     again = hosts.guest("drill", "forced-stop")
     assert (again.code, again.err.splitlines()) == (0, first.err.splitlines()[1:])
     assert len(list(hosts.disk.runs.iterdir())) == 1
+
+
+@pytest.mark.runs("asks the harness for its version")
+def test_a_drill_that_is_over_is_told_before_another_is_begun(hosts: Hosts) -> None:
+    """Who comes back too late to watch sees what it showed; typed once more, the same line begins another."""
+    shutil.copytree(told(hosts.base / "told").disk.root / "runs", hosts.disk.runs)
+    hosts.disk.active.write_text(f"{RUN}\n")
+    plan = RunPlan("directory", "fresh_budget", label="drill", preflight=("true", GUEST))
+    record = RunRecord(RUN, INSTANCE, 1, read_now().wall, plan)
+    write_record(hosts.disk.run(RUN).record, record.record())
+    write_record(hosts.disk.run(RUN).end, {"reason": "complete"})
+    first = hosts.guest("drill", "forced-stop", "--within", "0s", "--json")
+    assert json.loads(first.out)["drill"] == RUN
+    assert [path.name for path in hosts.disk.runs.iterdir()] == [RUN]
+    hosts.guest("drill", "forced-stop", "--within", "0s")
+    assert len(list(hosts.disk.runs.iterdir())) == 2
 
 
 @pytest.mark.runs("asks the harness for its version")

@@ -123,6 +123,11 @@ class RunPaths:
         return self.root / "finish.json"
 
     @property
+    def drilled(self) -> Path:
+        """What a drill showed whoever watched it to its end."""
+        return self.root / "drilled.json"
+
+    @property
     def end(self) -> Path:
         """How the run ended."""
         return self.root / "end.json"

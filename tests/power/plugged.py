@@ -5,6 +5,7 @@ Its kernel is this host's, so it shows nothing of a kernel's own way down; the d
 
 import os
 import signal
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -136,7 +137,12 @@ def _end_all(leader: int) -> None:
     for path in sorted(members, key=lambda path: int(path.name) == leader):
         with suppress(ProcessLookupError):
             os.kill(int(path.name), signal.SIGKILL)
-    until(lambda: all(_state(path) in "DZX" for path in members), DIE_S, "a machine to die")
+    until(
+        lambda: all(_state(path) in "DZX" for path in members),
+        DIE_S,
+        "a machine to die",
+        lambda: _alive(members),
+    )
 
 
 def _space(pid: int) -> str:
@@ -156,3 +162,16 @@ def _state(process: Path) -> str:
     except OSError:
         return "X"
     return next((state for state in states if state not in "DZX"), "X")
+
+
+def _alive(processes: Sequence[Path]) -> str:
+    """Those that are neither dead nor waiting, with their state."""
+    found = [(path, _state(path)) for path in processes]
+    return ", ".join(f"{_name(path)} {state}" for path, state in found if state not in "DZX")
+
+
+def _name(process: Path) -> str:
+    try:
+        return (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()[:80]
+    except OSError:
+        return process.name

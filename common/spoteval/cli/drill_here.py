@@ -11,10 +11,12 @@ from spoteval.control.refused import Failed, Refused
 from spoteval.control.requests import SOON
 from spoteval.control.runfiles import read_run
 from spoteval.drill.expect import Expectation, expectations
-from spoteval.drill.here import begin, last_drill, live, refuse_here, under_way
+from spoteval.drill.here import begin, last_drill, live, refuse_here, under_way, untold
 from spoteval.drill.plan import GUEST, RESTARTER
 from spoteval.drill.records import disk_evidence
+from spoteval.drill.screen import record
 from spoteval.drill.stop import Stopper
+from spoteval.files import write_record
 from spoteval.loop import Waiting
 from spoteval.paths import DurablePaths
 from spoteval.run import RunRecord
@@ -32,6 +34,10 @@ def drill_here(
         raise Refused(f'"{instance}": this guest is "{config.instance}" and drills no other')
     disk, store = disk_of(config), store_of(host)
     run = under_way(disk)
+    over = untold(disk) if run is None and not run_only else None
+    if over is not None and _by(disk, over) == GUEST:
+        # Who types the line again when the machine is back may come too late to watch: no other drill is meant.
+        return _watched(disk, over, within_s)
     if run is None or not _was_stopped(disk, run):
         refuse_here(disk, host.paths)
     by = _by(disk, run) if run is not None else RESTARTER if run_only else GUEST
@@ -47,7 +53,15 @@ def drill_here(
         if not _was_stopped(disk, run):
             _first_stop(host, config, disk, run, within_s, waiting)
             return None
-        return run, followed(lambda over: _judged(disk, run, given_up=over), within_s, waiting)
+    return _watched(disk, run, within_s)
+
+
+def _watched(disk: DurablePaths, run: str, within_s: float) -> Judged:
+    """To its end, and that it was is on record."""
+    with patience() as waiting:
+        found = followed(lambda over: _judged(disk, run, given_up=over), within_s, waiting)
+    write_record(disk.run(run).drilled, record(run, found))
+    return run, found
 
 
 def show_here(config: GuestConfig) -> Judged:

@@ -41,6 +41,14 @@ def under_way(disk: DurablePaths) -> str | None:
     return run if run is not None and is_drill(run) and not disk.run(run).end.exists() else None
 
 
+def untold(disk: DurablePaths) -> str | None:
+    """The drill that is over and still the active run, and that nobody watched to its end; None where there is none."""
+    run, last = active_run(disk), last_drill(disk)
+    if last is None or run != last or disk.run(last).drilled.exists():
+        return None
+    return last if disk.run(last).end.exists() else None
+
+
 def last_drill(disk: DurablePaths) -> str | None:
     """The newest drill of this disk."""
     names = (path.name for path in disk.runs.glob("*") if is_drill(path.name))
