@@ -37,7 +37,7 @@ def billed_h(random: Random, duration_h: float, restart_h: float, tau_h: float) 
 
 
 @pytest.mark.parametrize(("duration_h", "restart_h", "tau_h"), CASES)
-def test_billed_hours(duration_h: float, restart_h: float, tau_h: float) -> None:
+def test_chance_billed_hours(duration_h: float, restart_h: float, tau_h: float) -> None:
     """R = tau exp(S/tau) (exp(D/tau) - 1), since a slot that starts over is ready again only after S."""
     found = drawn(1, lambda random: billed_h(random, duration_h, restart_h, tau_h))
     assert agrees(spot_math.rerun_fresh(duration_h, restart_h, tau_h).billed_h, found)
@@ -46,7 +46,7 @@ def test_billed_hours(duration_h: float, restart_h: float, tau_h: float) -> None
 @pytest.mark.parametrize(
     ("duration_h", "budget_h", "tau_h"), [(1, 1.5, 2), (1, 3.3, 1), (0.5, 1.2, 1)]
 )
-def test_remaining_budget(duration_h: float, budget_h: float, tau_h: float) -> None:
+def test_chance_remaining_budget(duration_h: float, budget_h: float, tau_h: float) -> None:
     """Whether it ends by itself, and what it used."""
 
     def once(random: Random) -> tuple[float, float]:
@@ -67,7 +67,7 @@ def test_remaining_budget(duration_h: float, budget_h: float, tau_h: float) -> N
 
 
 @pytest.mark.parametrize("spare", [0.0, 1.0, 7.5, 60.0])
-def test_the_series_keeps_its_digits(spare: float) -> None:
+def test_chance_the_series_keeps_its_digits(spare: float) -> None:
     """Its terms grow as exp(s/tau): with plain floats the last of these was off by more than its value."""
     ours = spot_math.remaining_budget(1.0, 1.0 + spare, 1.0)
     assert 0 < ours.completed <= 1
@@ -75,7 +75,7 @@ def test_the_series_keeps_its_digits(spare: float) -> None:
 
 
 @pytest.mark.parametrize(("attempts", "tau_h"), [(1, 2.0), (3, 2.0), (4, 0.7)])
-def test_limited_attempts(attempts: int, tau_h: float) -> None:
+def test_chance_limited_attempts(attempts: int, tau_h: float) -> None:
     """Useful hours of at most so many attempts of one hour."""
 
     def once(random: Random) -> float:
@@ -91,7 +91,7 @@ def test_limited_attempts(attempts: int, tau_h: float) -> None:
 
 
 @pytest.mark.parametrize("shape", [0.4, 0.7, 1.3])
-def test_weibull_risk_of_a_random_moment(shape: float) -> None:
+def test_chance_weibull_risk_of_a_random_moment(shape: float) -> None:
     """By E[min(T, D)] / E[T], drawn; and a fresh machine's by counting."""
     law = Weibull(shape, 1.6, 0.0, 1.0)
     lives = drawn(4, lambda random: random.weibullvariate(1.6, shape))
@@ -100,7 +100,7 @@ def test_weibull_risk_of_a_random_moment(shape: float) -> None:
 
 
 @pytest.mark.parametrize("slots", [1, 16])
-def test_node_hours_of_slots_refilled_at_once(slots: int) -> None:
+def test_chance_node_hours_of_slots_refilled_at_once(slots: int) -> None:
     """Episodes that a life completes, by the hours it is billed for: the ratio of two means."""
 
     def lives() -> Iterator[tuple[float, int]]:
@@ -116,14 +116,14 @@ def test_node_hours_of_slots_refilled_at_once(slots: int) -> None:
 
 
 @pytest.mark.parametrize("limit_h", [0.4, math.inf])
-def test_lognormal_mean(limit_h: float) -> None:
+def test_chance_lognormal_mean(limit_h: float) -> None:
     """The trapezoid rule against draws."""
     durations = yields.Lognormal(0.5, 0.6)
     found = drawn(6, lambda random: min(limit_h, random.lognormvariate(math.log(0.5), 0.6)))
     assert agrees(durations.mean(lambda hours: hours, limit_h), found)
 
 
-def test_more_slots_than_the_best_yield_less() -> None:
+def test_chance_more_slots_than_the_best_yield_less() -> None:
     """The best number is one: neighbours on both sides complete less per useful hour."""
     best = yields.optimal_slots(0.3, 0.02, 2.0)
 

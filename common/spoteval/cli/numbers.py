@@ -1,6 +1,5 @@
 """What the verbs of numbers share: durations with units, logs of this host or of named places, files they write."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -46,10 +45,3 @@ def basis(logs: Logs) -> str:
     damaged = f", {logs.damaged} damaged lines passed over" if logs.damaged else ""
     machines = f"{len(logs.by_instance)} machine{'' if len(logs.by_instance) == 1 else 's'}"
     return f"{machines}, {logs.lines} events in {logs.files} logs{damaged}"
-
-
-def write_file(path: Path, text: str) -> None:
-    """A file that a person asked for; nothing half of it is left. Raises OSError."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import click
 
-from spoteval.cli.numbers import basis, hours_of, logs_of, write_file
+from spoteval.cli.numbers import basis, hours_of, logs_of
 from spoteval.cli.output import json_option, say, say_json
 from spoteval.config.shared import ConfigError
 from spoteval.control.refused import Failed
+from spoteval.files import write_whole
 from spoteval.placement import tau as figures
 from spoteval.placement.spells import SpellError, read_spells
 from spoteval.placement.tau import Estimate
@@ -100,6 +101,6 @@ def _hours(seen: list[Waits]) -> list[float]:
 
 def _draw(known: Estimate, path: Path) -> None:
     try:
-        write_file(path, svg(known))
+        write_whole(path, svg(known).encode(), durable=False)
     except ValueError as error:
         raise Failed(f"{path}: {error}") from error

@@ -23,6 +23,7 @@ _RUN, _SHOW, _HOLD = "spoteval.cli.run", "spoteval.cli.run_show", "spoteval.cli.
 VERBS: dict[str, Verb] = {
     "demo": Verb("spoteval.cli.demo:demo", "Try it: a real evaluation, no cloud, 4 min.", "decide"),
     "math": Verb("spoteval.cli.math:math", "Interruptions, restarts, tokens: by hand.", "decide"),
+    "place": Verb("spoteval.cli.place:place", "Should this run on spot at all?", "decide"),
     "tau": Verb("spoteval.cli.tau:tau", "How long machines live here, from logs.", "decide"),
     "setup": Verb("", "Make this host ready; changes nothing twice.", "set up"),
     "setup guest": Verb(

@@ -1,0 +1,5 @@
+"""`spoteval` from the checkout."""
+
+from spoteval.cli import main
+
+main()
