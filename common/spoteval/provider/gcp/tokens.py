@@ -44,7 +44,7 @@ def file_tokens(name: str, text: str, clock: Callable[[], Now]) -> Bearer[str]:
         ) from error
     try:
         credentials: Any = Credentials.from_service_account_info(json.loads(text), scopes=[_SCOPE])
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ShapeError(f'identity "{name}": is no key of a service account') from error
     patience = Patience()
 
