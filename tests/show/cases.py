@@ -21,7 +21,7 @@ class Case:
 
 def cases(stage: Stage, prefix: str) -> list[Case]:
     """Every case of the tests whose names begin so, really run. Raises Missing without any such test."""
-    pattern = re.compile(rf"^def {re.escape(prefix)}", re.MULTILINE)
+    pattern = re.compile(rf"^ *def {re.escape(prefix)}", re.MULTILINE)
     every = sorted((stage.root / "tests").rglob("test_*.py"))
     files = [str(file) for file in every if pattern.search(file.read_text())]
     if not files:
