@@ -134,6 +134,25 @@ class TestAws(CloudScenarios):
     }
 
 
+class TestAwsWithoutDetails(CloudScenarios):
+    """The same without the optional rights: a price is typed then, and decisions are the same."""
+
+    CAPACITY: ClassVar[Forms] = {"refused": refused("InsufficientInstanceCapacity", 500)}
+
+    @pytest.fixture
+    def cloud(self, cloud: AwsCloud) -> AwsCloud:
+        cloud.ec2.policy = without(*OPTIONAL)
+        day = {"currency": "USD", "per": "hour", "as_of": "2026-11-20"}
+
+        def costs(amount: float | None) -> None:
+            typed = {} if amount is None else {"price": {"amount": amount, **day}}
+            table = Table({**cloud.table.values, **typed}, "instance.gpu-1")
+            cloud.provider.inner = aws_provider(table, cloud.shared)
+
+        cloud.costs = costs  # type: ignore[method-assign]
+        return cloud
+
+
 def test_a_hold_that_cannot_prevent_a_restart_says_so(cloud: AwsCloud, tmp_path: Path) -> None:
     """What EC2 has stopped it starts again, whoever holds it."""
     cloud.machine.runs(3600)
@@ -165,14 +184,15 @@ REQUIRED = (
 OPTIONAL = ("ec2:DescribeSpotPriceHistory", "ec2:DescribeInstanceAttribute")
 
 
-def without(right: str) -> dict[str, object]:
-    """The page's policy, less one right."""
+def without(*rights: str) -> dict[str, object]:
+    """The page's policy, less these rights."""
     found = policy()
     statements = found["Statement"]
     assert isinstance(statements, list)
-    assert sum(right in one["Action"] for one in statements) == 1
+    for right in rights:
+        assert sum(right in one["Action"] for one in statements) == 1
     for one in statements:
-        one["Action"] = [action for action in one["Action"] if action != right]
+        one["Action"] = [action for action in one["Action"] if action not in rights]
     return found
 
 

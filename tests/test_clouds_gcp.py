@@ -153,6 +153,7 @@ class TestGcpWithoutDetails(CloudScenarios):
             "compute.zoneOperations.get",
             "compute.zoneOperations.list",
             "compute.instances.list",
+            "compute.machineTypes.get",
         }
         cloud.says_cause = False
         return cloud
@@ -164,7 +165,7 @@ def verdicts(cloud: GcpCloud) -> dict[str, str]:
 
 
 REQUIRED = ("compute.instances.get", "compute.instances.start", "compute.instances.stop")
-OPTIONAL = ("compute.instances.list", "compute.zoneOperations.list")
+OPTIONAL = ("compute.instances.list", "compute.zoneOperations.list", "compute.machineTypes.get")
 
 
 def test_the_pasted_role_is_enough_and_nothing_more(cloud: GcpCloud) -> None:

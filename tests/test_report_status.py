@@ -176,13 +176,27 @@ def test_the_second_line() -> None:
     need = Need(NOW, "GPU changed H200 -> H100", "spoteval events")
     waiting = replace(STATUS, waiting="backoff: no capacity twice")
     assert waiting.second_line == "waiting: backoff: no capacity twice"
-    assert replace(waiting, over=True).second_line == "ok, nothing needs you"
+    over = replace(waiting, over=True, state="STOPPED")
+    assert over.second_line == "ok, nothing needs you"
     needy = replace(waiting, needs=(need, need))
     assert screen(needy)[1:4] == [
         "  needs you: GPU changed H200 -> H100 → spoteval events",
         "  needs you: GPU changed H200 -> H100 → spoteval events",
         "  facts: guest 38 s old, restarter 12 s",
     ]
+
+
+def test_complaint_26_what_runs_without_a_live_run_is_said() -> None:
+    """On its own screen and among many: nobody finds by the bill that a machine was forgotten."""
+    bare = replace(STATUS, run=None, progress=None, instance="gpu-9")
+    says = "waiting: RUNNING and billed, and it has no run (spoteval stop gpu-9)"
+    assert bare.second_line == says
+    assert replace(STATUS, over=True).second_line.startswith(
+        "waiting: RUNNING and billed, and its run is over"
+    )
+    assert overview([bare])[1] == f"gpu-9  RUNNING   no run  {says}"[:79] + "…"
+    for state in ("STOPPED", "STARTING", None):
+        assert replace(bare, state=state).second_line == "ok, nothing needs you"
 
 
 def test_before_the_first_start() -> None:

@@ -36,6 +36,14 @@ def stamp(moment: datetime | None) -> str | None:
     return moment.isoformat(timespec="milliseconds") if moment is not None else None
 
 
+MACHINE_TYPE = {
+    "name": "a2-highgpu-2g",
+    "guestCpus": 24,
+    "memoryMb": 174080,
+    "accelerators": [{"guestAcceleratorType": "nvidia-tesla-a100", "guestAcceleratorCount": 2}],
+}
+
+
 class FakeGce(FakeServer):
     """VMs by name in one zone; `permissions` are those of the pasted role; `token` is the one that is good."""
 
@@ -58,6 +66,8 @@ class FakeGce(FakeServer):
             return self._may("compute.instances.get") or self._get(match[1])
         if path == "/instances":
             return self._may("compute.instances.list") or self._list(asked)
+        if path.startswith("/machineTypes/"):
+            return self._may("compute.machineTypes.get") or Reply(200, MACHINE_TYPE)
         if match := re.fullmatch(r"/operations/([^/]+)", path):
             return self._may("compute.zoneOperations.get") or self._operation(match[1])
         if path == "/operations":

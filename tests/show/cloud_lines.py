@@ -2,7 +2,7 @@
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from cloud_scenarios import CloudScenarios
@@ -11,6 +11,16 @@ from show.stage import Stage, output
 
 PROVIDERS = ("local", "command", "aws", "gcp", "azure", "nebius", "runpod")
 CLOUDS = PROVIDERS[2:]
+ONE_CALL = (
+    *("test_preemption", "test_no_capacity", "test_quota", "test_throttling"),
+    *(
+        "test_start_error_while_it_goes_on",
+        "test_100_polls_of_outage",
+        "test_drill_of_the_provider",
+    ),
+)
+"""Each counts the requests for a start that reached the fake against the decisions to start."""
+WITHOUT = "WithoutDetails"
 RIGHTS = ("test_the_pasted", "test_a_missing_right", "test_an_optional_right")
 
 
@@ -30,10 +40,10 @@ class Cell:
         )
 
 
-def scenarios(stage: Stage) -> Iterator[Line]:
+def scenarios(stage: Stage, providers: Sequence[str] = PROVIDERS) -> Iterator[Line]:
     """One line a provider, and the table beside them: no gaps, and nothing that failed."""
     names = [name for name in vars(CloudScenarios) if name.startswith("test_")]
-    found = {provider: _cells(stage, provider) for provider in PROVIDERS}
+    found = {provider: _cells(stage, provider) for provider in providers}
     _print_table(names, found)
     for provider, cells in found.items():
         if not cells:
@@ -47,17 +57,35 @@ def scenarios(stage: Stage) -> Iterator[Line]:
         yield judged(not wrong, f"scenarios on {provider}", "; ".join(wrong) or figure)
 
 
-def rights(stage: Stage) -> Iterator[Line]:
+def calls(stage: Stage, providers: Sequence[str] = CLOUDS) -> Iterator[Line]:
+    """Exactly one request for a start on the wire for each decision to start, however it ends."""
+    for provider in providers:
+        own = [case for case in _cases(stage, provider) if case[1] in ONE_CALL]
+        yield _judged(f"one request for each start on {provider}", own, provider)
+
+
+def details(stage: Stage, providers: Sequence[str] = CLOUDS) -> Iterator[Line]:
+    """Without the optional rights causes are unknown, and decisions are the same."""
+    for provider in providers:
+        own = [case for case in _cases(stage, provider) if case[0].endswith(WITHOUT)]
+        yield _judged(f"decisions without optional rights on {provider}", own, provider)
+
+
+def rights(stage: Stage, providers: Sequence[str] = CLOUDS) -> Iterator[Line]:
     """Each right of a pasted policy: named when it is missing, and no more of them than are used."""
-    for provider in CLOUDS:
+    for provider in providers:
         found = _cases(stage, provider)
         own = [case for case in found if case[1].startswith(RIGHTS)]
-        bad = sorted({case[1] for case in own if case[2] != "passed"})
-        what = f"rights: the pasted policy of {provider}"
-        if not own:
-            yield short(what, f"no such test in tests/test_clouds_{provider}.py")
-        else:
-            yield judged(not bad, what, ", ".join(bad) or f"{len(own)} cases")
+        yield _judged(f"rights: the pasted policy of {provider}", own, provider)
+
+
+def _judged(what: str, own: list[tuple[str, str, str]], provider: str) -> Line:
+    """ok where there are such cases, and each has passed or is of a form that this kind never speaks of."""
+    bad = sorted({case[1] for case in own if case[2] == "failed"})
+    count = sum(case[2] == "passed" for case in own)
+    if not count:
+        return short(what, f"no such test in tests/test_clouds_{provider}.py")
+    return judged(not bad, what, ", ".join(bad) or f"{count} cases")
 
 
 def _cells(stage: Stage, provider: str) -> dict[str, Cell]:

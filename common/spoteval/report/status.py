@@ -99,6 +99,9 @@ class Status:
             return f"needs you: {self.needs[0].text} → {self.needs[0].command}"
         if self.waiting and not self.over:
             return f"waiting: {self.waiting}"
+        if self.state == "RUNNING" and (self.run is None or self.over):
+            why = "it has no run" if self.run is None else "its run is over"
+            return f"waiting: RUNNING and billed, and {why} (spoteval stop {self.instance})"
         return "ok, nothing needs you"
 
     def record(self) -> dict[str, object]:

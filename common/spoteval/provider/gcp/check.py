@@ -30,7 +30,7 @@ def gcp_findings(table: Table, shared: Shared) -> list[Finding]:
     zone.batch.add(settings.id)
     found = [*_rights(zone, settings.id), *(_listing(zone, *one) for one in LISTS)]
     vm = zone.batch.look(settings.id, CHECK_S)
-    return found if isinstance(vm, Unreadable) else [*found, *_set_up(vm)]
+    return found if isinstance(vm, Unreadable) else [*found, _machine(zone, vm), *_set_up(vm)]
 
 
 def _rights(zone: Zone, name: str) -> Iterator[Finding]:
@@ -49,6 +49,15 @@ def _listing(zone: Zone, what: str, right: str, loss: str) -> Finding:
     if isinstance(may, Unreadable):
         return Finding("unknown", right, f"could not be tried ({may.why})")
     return Finding("ok", right, "allowed") if may else Finding("lacking", right, loss)
+
+
+def _machine(zone: Zone, vm: Vm) -> Finding:
+    right = "compute.machineTypes.get"
+    found = zone.machine_type(vm, CHECK_S)
+    if isinstance(found, Unreadable):
+        text = f"what it costs by Google's catalogue is not known ({found.why}): set price"
+        return Finding("lacking", right, text)
+    return Finding("ok", right, "allowed")
 
 
 def _set_up(vm: Vm) -> Iterator[Finding]:

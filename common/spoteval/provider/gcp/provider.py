@@ -1,17 +1,21 @@
 """One VM of Compute Engine behind the contract."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from spoteval.clock import monotonic_s
+from spoteval.clock import Now, monotonic_s
 from spoteval.machine.metadata import ADDRESS, Metadata
 from spoteval.provider.configured import configured
 from spoteval.provider.contract import Observation, Price, Reply, State
+from spoteval.provider.gcp.catalog import Catalog
+from spoteval.provider.gcp.prices import Shape, price_of, shape_of
 from spoteval.provider.gcp.settings import GcpSettings
 from spoteval.provider.gcp.states import observed
 from spoteval.provider.gcp.tokens import file_tokens, host_tokens
 from spoteval.provider.gcp.zone import Vm, Zone
 from spoteval.provider.http import Api
 from spoteval.provider.shared import Shared
+from spoteval.provider.token import Bearer
 from spoteval.settings.keys import settings_in
 from spoteval.shape import Reading, Table, Unreadable
 
@@ -29,9 +33,13 @@ class _Known:
 class GcpProvider:
     """The zone is looked at in one call; a start or stop is one request whose operation may fail later."""
 
-    def __init__(self, name: str, settings: GcpSettings, zone: Zone) -> None:
-        self._name, self._settings, self._zone = name, settings, zone
+    def __init__(
+        self, settings: GcpSettings, zone: Zone, catalog: Catalog, clock: Callable[[], Now]
+    ) -> None:
+        self._settings, self._zone = settings, zone
+        self._catalog, self._clock = catalog, clock
         self._known = _Known()
+        self._shape: Shape | None = None
         zone.batch.add(settings.id)
 
     @property
@@ -63,11 +71,23 @@ class GcpProvider:
         """One `stop`."""
         return self._zone.call(self._settings.id, "stop", deadline_s)[0]
 
-    def price(self, deadline_s: float) -> Reading[Price]:  # noqa: ARG002
-        """What was typed: no API tells the price of one VM."""
-        if self._settings.price is None:
-            return Unreadable(f"price: none is set in [instance.{self._name}]")
-        return configured(self._settings.price)
+    def price(self, deadline_s: float) -> Reading[Price]:
+        """What was typed, or the sum of its parts in Google's catalogue."""
+        if self._settings.price is not None:
+            return configured(self._settings.price)
+        until_s = monotonic_s() + deadline_s
+        if self._shape is None:
+            vm = self._zone.batch.look(self._settings.id, deadline_s)
+            if isinstance(vm, Unreadable):
+                return vm
+            machine = self._zone.machine_type(vm, until_s - monotonic_s())
+            if isinstance(machine, Unreadable):
+                return Unreadable(f"price: its machine type is not known ({machine.why})")
+            self._shape = shape_of(vm, machine)
+        if self._shape is None:
+            return Unreadable("price: Google does not say what the VM is made of")
+        rows = self._catalog.rows(until_s - monotonic_s())
+        return rows if isinstance(rows, Unreadable) else price_of(self._shape, rows, self._clock())
 
     def _learn(self, vm: Vm, until_s: float) -> None:
         known, stopped_at = self._known, vm.get("lastStopTimestamp")
@@ -84,23 +104,42 @@ class GcpProvider:
 def gcp_provider(table: Table, shared: Shared) -> GcpProvider:
     """The provider of a table [instance.NAME]; raises ShapeError, or what `shared.secret` raises."""
     settings = settings_in(GcpSettings, table)
-    return GcpProvider(table.place.rpartition(".")[2], settings, zone_of(settings, shared))
+    catalog = catalog_of(settings, shared)
+    return GcpProvider(settings, zone_of(settings, shared), catalog, shared.clock)
 
 
 def zone_of(settings: GcpSettings, shared: Shared) -> Zone:
     """The one client of a zone and identity; one token serves all zones."""
-    own = (settings.endpoint_url, settings.identity, settings.metadata_url)
     place = f"projects/{settings.project}/zones/{settings.zone}"
 
     def made() -> Zone:
-        if settings.identity == "instance":
-            metadata = Metadata(settings.metadata_url or ADDRESS)
-            bearer = shared.one(("gcp", *own), lambda: host_tokens(metadata, shared.clock))
-        else:
-            name = settings.identity
-            bearer = shared.one(
-                ("gcp", *own), lambda: file_tokens(name, shared.secret(name), shared.clock)
-            )
-        return Zone(Api(settings.endpoint_url), bearer, place, shared.clock)
+        api = Api(settings.endpoint_url)
+        return Zone(api, _bearer(settings, shared), place, shared.clock)
 
-    return shared.one(("gcp", *own, place), made)
+    return shared.one(("gcp", *_own(settings), place), made)
+
+
+def catalog_of(settings: GcpSettings, shared: Shared) -> Catalog:
+    """The one catalogue of a region and identity."""
+    region = settings.zone.rpartition("-")[0]
+
+    def made() -> Catalog:
+        api = Api(settings.catalog_url)
+        return Catalog(api, _bearer(settings, shared), region, shared.clock)
+
+    return shared.one(("gcp", *_own(settings), settings.catalog_url, region), made)
+
+
+def _own(settings: GcpSettings) -> tuple[str | None, ...]:
+    return settings.endpoint_url, settings.identity, settings.metadata_url
+
+
+def _bearer(settings: GcpSettings, shared: Shared) -> Bearer[str]:
+    name = settings.identity
+
+    def made() -> Bearer[str]:
+        if name == "instance":
+            return host_tokens(Metadata(settings.metadata_url or ADDRESS), shared.clock)
+        return file_tokens(name, shared.secret(name), shared.clock)
+
+    return shared.one(("gcp", "token", *_own(settings)), made)

@@ -10,7 +10,7 @@ from spoteval.settings.money import Money
 
 @dataclass(frozen=True, slots=True)
 class GcpSettings:
-    """Where it is, who asks, and its price, as there is no API that tells it for one VM."""
+    """Where it is, who asks, and its price, where it is not that of Google's catalogue."""
 
     id: str = field(metadata=key(NAME, "the VM's name in its zone"))
     project: str = field(metadata=key(TEXT, "its project"))
@@ -22,11 +22,14 @@ class GcpSettings:
         ),
     )
     price: Money | None = field(
-        default=None, metadata=key(DATED_RATE, "of the whole VM, as you looked it up")
+        default=None, metadata=key(DATED_RATE, "of the whole VM, in the place of the catalogue's")
     )
     endpoint_url: str = field(
         default="https://compute.googleapis.com",
         metadata=key(TEXT, "of Compute Engine, where it is not Google's own"),
+    )
+    catalog_url: str = field(
+        default="https://cloudbilling.googleapis.com", metadata=key(TEXT, "of the prices")
     )
     metadata_url: str | None = field(
         default=None, metadata=key(TEXT, "of the host's metadata service, for tests")

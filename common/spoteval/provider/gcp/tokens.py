@@ -12,7 +12,10 @@ from spoteval.shape import Reading, ShapeError, Unreadable
 
 FETCH_S = 5.0
 _PATH = "/computeMetadata/v1/instance/service-accounts/default/token"
-_SCOPE = "https://www.googleapis.com/auth/compute"
+_SCOPES = [
+    "https://www.googleapis.com/auth/compute",
+    "https://www.googleapis.com/auth/cloud-billing.readonly",
+]
 _LASTS_S = 3000.0
 
 
@@ -43,7 +46,7 @@ def file_tokens(name: str, text: str, clock: Callable[[], Now]) -> Bearer[str]:
             " or apt install python3-google-auth)"
         ) from error
     try:
-        credentials: Any = Credentials.from_service_account_info(json.loads(text), scopes=[_SCOPE])
+        credentials: Any = Credentials.from_service_account_info(json.loads(text), scopes=_SCOPES)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ShapeError(f'identity "{name}": is no key of a service account') from error
     patience = Patience()

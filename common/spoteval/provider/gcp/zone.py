@@ -14,7 +14,8 @@ from spoteval.shape import Reading, Unreadable
 
 Vm = Mapping[str, Any]
 _FIELDS = (
-    "name,status,lastStartTimestamp,lastStopTimestamp,scheduling,metadata/items,"
+    "name,status,lastStartTimestamp,lastStopTimestamp,scheduling,metadata/items,machineType,"
+    "guestAccelerators,"
     "networkInterfaces(networkIP,accessConfigs(natIP))"
 )
 _PAGE = 500
@@ -61,6 +62,12 @@ class Zone:
         """Why an operation failed; None while it goes on, and where it did not."""
         answer = self._caller.look(Request("GET", self.path(f"operations/{operation}")), deadline_s)
         return answer if isinstance(answer, Unreadable) else failed_with(_table(answer))
+
+    def machine_type(self, vm: Vm, deadline_s: float) -> Reading[Mapping[str, Any]]:
+        """What its machine type is made of. One more right, and optional."""
+        name = str(vm.get("machineType", "")).rpartition("/")[2]
+        answer = self._caller.look(Request("GET", self.path(f"machineTypes/{name}")), deadline_s)
+        return answer if isinstance(answer, Unreadable) else _table(answer)
 
     def allowed(self, name: str, wanted: list[str], deadline_s: float) -> Reading[frozenset[str]]:
         """Which of these permissions the identity has on this VM."""
