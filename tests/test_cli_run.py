@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from cli_hosts import Hosts, guest_file, made_hosts
+from cli_hosts import INSTANCE, Hosts, guest_file, made_hosts
 from spoteval import __version__
 from spoteval.control.runcontrol import RUN_UNIT
 from spoteval.files import read_record, touch, write_record
 from spoteval.machine.cgroup import mark
 from spoteval.machine.process import spawn
 from spoteval.publication.keys import record_key
+from spoteval.publication.listing import listing
 from spoteval.shape import Table
 
 pytestmark = pytest.mark.runs("`run new` asks the harness for its version")
@@ -169,6 +170,18 @@ def test_start_refuses_beside_another_unfinished_run(hosts: Hosts) -> None:
     write_record(hosts.disk.run("old").end, {"reason": "complete"})
     assert hosts.guest("run", "start", "q3").code == 0
     assert hosts.disk.active.read_text() == "q3\n"
+
+
+def test_start_tells_that_the_run_before_is_over(hosts: Hosts) -> None:
+    """Facts of one boot have no order: else nobody there knew which of the two is assigned."""
+    for name in ("q3", "q4"):
+        assert hosts.guest("run", "new", name).code == 0
+    assert hosts.guest("run", "start", "q3").code == 0
+    assert not [key for key in hosts.stored("instances/") if "ended-" in key]
+    write_record(hosts.disk.run("q3").end, {"reason": "complete"})
+    assert hosts.guest("run", "start", "q4").code == 0
+    found = listing(INSTANCE, hosts.stored(f"instances/{INSTANCE}/"))
+    assert (found.assigned, found.ended("q3")) == (("q4", 1), True)
 
 
 def test_start_refuses_a_run_that_is_over(hosts: Hosts) -> None:

@@ -62,7 +62,8 @@ def _placed_at_the_next_boot(host: Nspawn, found: Prepared) -> list[str]:
 
 def kill_switch(stage: Stage) -> End:
     """A complete run with the kill-switch there: on, and it says why; off once the file is gone."""
-    with _guest(stage, stage.guest(), PLAN) as host:
+    plan = replace(PLAN, idle="1h")  # idle-guard knows no kill-switch: nobody needs that machine
+    with _guest(stage, stage.guest(plan), plan) as host:
         (host.durable / "spoteval" / "holds" / "kill-switch").write_text("lab: leave it\n")
         host.boot()
         host.up()

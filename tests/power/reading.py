@@ -114,7 +114,7 @@ def _unreadable(paths: DurablePaths, cuts: int) -> Iterator[str]:
 def _unread_files(paths: DurablePaths, cuts: int) -> Iterator[str]:
     work = paths.run(RUN).work
     for path in [paths.sentinel, *sorted(paths.root.rglob("*"))]:
-        if not path.is_file() or path.is_relative_to(work) or is_temporary(path.name):
+        if not path.is_file() or path.is_relative_to(work) or _is_half_made(path, paths.root):
             continue
         if _UNSURE & set(path.parts):
             continue
@@ -122,6 +122,11 @@ def _unread_files(paths: DurablePaths, cuts: int) -> Iterator[str]:
             yield found.why
         if path.suffix == ".jsonl":
             yield from _torn(path, cuts)
+
+
+def _is_half_made(path: Path, top: Path) -> bool:
+    """It, or a folder of it, has the name of what is renamed once it is whole."""
+    return any(is_temporary(part) for part in path.relative_to(top).parts)
 
 
 def _torn(path: Path, cuts: int) -> Iterator[str]:

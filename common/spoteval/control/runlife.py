@@ -8,7 +8,7 @@ from spoteval.clock import Now
 from spoteval.config.guest import GuestConfig
 from spoteval.config.shared import ConfigError
 from spoteval.control.boot import Boot
-from spoteval.control.facts import put_fact, run_fact
+from spoteval.control.facts import ended_fact, put_fact, run_fact
 from spoteval.control.refused import Refused
 from spoteval.control.runfiles import active_run, progress, read_run
 from spoteval.control.runowner import give_work
@@ -88,9 +88,11 @@ def start_run(
             f'run "{name}" is over ({disk.run(name).end}): spoteval run new … --like {name}'
         )
     _refuse_other(disk, name)
+    before = active_run(disk)
     give_work(disk.run(name).work, record.plan.user)
     write_whole(disk.active, f"{name}\n".encode())
-    fact = _assigned(store, config.instance, boot, record)
+    over = before if isinstance(before, str) and before != name else None
+    fact = _assigned(store, config.instance, boot, record, over)
     return Started(record, _lift_own(disk), fact, _text(disk, "guest"))
 
 
@@ -109,11 +111,16 @@ def _refuse_name(disk: DurablePaths, name: str) -> None:
         raise Refused(_exists(name))
 
 
-def _assigned(store: Store, instance: str, boot: Reading[Boot], record: RunRecord) -> Reading[str]:
+def _assigned(
+    store: Store, instance: str, boot: Reading[Boot], record: RunRecord, over: str | None
+) -> Reading[str]:
+    """`over` is the run that it takes the place of: facts of one boot have no order, so it is told that it is over."""
     if isinstance(boot, Unreadable):
         return boot
     name = run_fact(record.name, record.generation)
     try:
+        if over is not None:
+            put_fact(store, instance, boot.seq, boot.session, ended_fact(over), {})
         put_fact(store, instance, boot.seq, boot.session, name, {"label": record.plan.label})
     except StoreError as error:
         return Unreadable(str(error))
