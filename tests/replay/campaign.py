@@ -2,12 +2,11 @@
 
 import json
 import multiprocessing
-import os
 import shutil
 import tempfile
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -55,14 +54,17 @@ class Found:
 
     states: int = 0
     bad: int = 0
+    held: int = 0
+    """States before which the store had something that could be denied."""
     stored_alone: int = 0
     """Witnessed episodes whose evidence only the store had, summed over the states."""
     kinds: Counter[str] = field(default_factory=Counter)
     shown: list[str] = field(default_factory=list)
 
-    def add(self, state: DiskState, wrong: Sequence[str]) -> None:
-        """One more state."""
+    def add(self, state: DiskState, wrong: Sequence[str], known: int) -> None:
+        """One more state, before which the store had so many objects."""
         self.states += 1
+        self.held += known > 0
         self.bad += bool(wrong)
         self.kinds.update({why.partition(":")[0] for why in wrong})
         if wrong and len(self.shown) < SHOWN:
@@ -72,6 +74,7 @@ class Found:
         """The same of other states."""
         self.states += other.states
         self.bad += other.bad
+        self.held += other.held
         self.stored_alone += other.stored_alone
         self.kinds += other.kinds
         self.shown = [*self.shown, *other.shown][:SHOWN]
@@ -81,6 +84,7 @@ class Found:
         return {
             "states": self.states,
             "bad": self.bad,
+            "held": self.held,
             "stored_alone": self.stored_alone,
             "kinds": dict(self.kinds),
             "shown": self.shown,
@@ -90,9 +94,13 @@ class Found:
 def opened(folder: Path) -> Recording:
     """A recording. Raises BadLog and OSError."""
     log, paths = read_log(folder / LOG), DemoPaths(folder / DEMO)
-    looks = json.loads((folder / TIMES).read_text())
-    seen = tuple((log.before(size), at_ns) for at_ns, size in looks)
-    return Recording(folder, log, seen, tuple(_objects(paths.store)), paths.store_url)
+    times = json.loads((folder / TIMES).read_text())
+    seen = tuple((log.before(size), at_ns) for at_ns, size in times["looks"])
+    store = tuple(
+        Published(key, at_ns, (paths.store / key).read_bytes())
+        for key, at_ns in times["objects"].items()
+    )
+    return Recording(folder, log, seen, store, paths.store_url)
 
 
 def replayed(
@@ -123,33 +131,22 @@ def _part(job: tuple[Path, int, int, int, int]) -> Found:
         point.mkdir()
         last = None if first + count >= most else first + count
         for state in islice(states(recording.log.entries, most, seed), first, last):
-            found.add(state, _wrong(recording, reader, image, point, state))
+            known = _known(recording, state)
+            found.add(state, _wrong(known, reader, image.take(state), point), len(known))
         found.stored_alone = reader.stored_alone
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return found
 
 
-def _wrong(
-    recording: Recording, reader: Reader, image: Image, point: Path, state: DiskState
-) -> list[str]:
-    file = image.take(state)
-    known = {
-        key: item
-        for key, item in recording.known_at(state.cut).items()
-        if key.startswith(f"runs/{RUN}/")
-    }
+def _known(recording: Recording, state: DiskState) -> Mapping[str, Published]:
+    known = recording.known_at(state.cut).items()
+    return {key: item for key, item in known if key.startswith(f"runs/{RUN}/")}
+
+
+def _wrong(known: Mapping[str, Published], reader: Reader, file: Path, point: Path) -> list[str]:
     try:
         with mounted(file, point):
             return reader.problems(DurablePaths(point), RUN, known)
     except OSError as error:
         return [f"not mounted: {error}"]
-
-
-def _objects(root: Path) -> Iterator[Published]:
-    for top, _, names in os.walk(root):
-        for name in names:
-            path = Path(top, name)
-            if not name.startswith("."):
-                at_ns = path.stat().st_ctime_ns
-                yield Published(str(path.relative_to(root)), at_ns, path.read_bytes())

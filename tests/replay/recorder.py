@@ -83,7 +83,18 @@ def record(folder: Path, seed: int, *, mutant: bool = False) -> None:
             raise NotRecorded(f"the demo: {error}") from error
         finally:
             clock.look()
-    (folder / TIMES).write_text(json.dumps(clock.seen))
+    # The store's own stamps are those of this moment and place alone: a copy of the recording has others.
+    times = {"looks": clock.seen, "objects": dict(_objects(paths.store))}
+    (folder / TIMES).write_text(json.dumps(times))
+
+
+def _objects(store: Path) -> Iterator[tuple[str, int]]:
+    """Each object's key, and when it was there, in nanoseconds."""
+    for top, _, names in os.walk(store):
+        for name in names:
+            path = Path(top, name)
+            if not name.startswith("."):
+                yield str(path.relative_to(store)), path.stat().st_ctime_ns
 
 
 @contextmanager

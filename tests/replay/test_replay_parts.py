@@ -235,8 +235,9 @@ def test_results_add_up() -> None:
     one, two = Found(), Found()
     state = next(states(LOG, 4, 1))
     assert isinstance(state, DiskState)
-    one.add(state, [])
-    two.add(state, ["not mounted: x", "harness: y"])
+    one.add(state, [], 0)
+    two.add(state, ["not mounted: x", "harness: y"], 3)
     one.join(two)
+    assert one.held == 1
     assert (one.states, one.bad, dict(one.kinds)) == (2, 1, {"not mounted": 1, "harness": 1})
     assert len(one.shown) == 1

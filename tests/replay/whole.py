@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.record is not None:
         options.record.write_text(json.dumps(done, indent=1) + "\n")
     _say(done)
-    return 0 if (found.bad > 0) == options.mutant and found.states > 0 else 1
+    return 0 if (found.bad > 0) == options.mutant and found.held > 0 else 1
 
 
 def _recorded(folder: Path, seed: int, *, mutant: bool) -> float:
@@ -79,6 +79,7 @@ def _say(done: dict[str, Any]) -> None:
     )
     for text in done["shown"]:
         print(f"  {text}")
+    print(f"before {done['held']} of the states the store had something that could be denied")
     print(f"{done['stored_alone']} times was the store the only one to hold a finished episode")
     print(
         f"{done['states']} states in {done['took_s']:.0f} s: {done['bad']} unreadable or denying"

@@ -39,11 +39,12 @@ def replay(stage: Stage) -> Iterator[Line]:
 def line_of(what: str, found: Mapping[str, Any], wanted: int) -> Line:
     """ok where all were read and none denies anything."""
     figure = (
-        f"{found['states']} states, {found['bad']} unreadable or denying what the store had;"
-        f" {found['flushes']} flushes, {found['took_s']:.0f} s; the store alone had a finished episode"
-        f" {found['stored_alone']} times"
+        f"{found['states']} states, {found['bad']} unreadable or denying what the store had (before"
+        f" {found['held']} of them it had something); {found['flushes']} flushes,"
+        f" {found['took_s']:.0f} s; the store alone had a finished episode {found['stored_alone']} times"
     )
-    return judged(found["bad"] == 0 and found["states"] >= wanted, what, figure)
+    good = found["bad"] == 0 and found["held"] > 0 and found["states"] >= wanted
+    return judged(good, what, figure)
 
 
 def _played(stage: Stage, name: str, words: list[str]) -> Mapping[str, Any]:
