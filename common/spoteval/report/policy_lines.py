@@ -4,7 +4,16 @@ from collections.abc import Iterator, Mapping
 
 from spoteval.placement.simulation.table import Row
 
-HEAD = ("POLICY", "COST/BOUND", "LEAST", "MOST", "MISSED", "COST/ON-DEMAND", "CUT/EPISODE")
+HEAD = (
+    "POLICY",
+    "COST/BOUND",
+    "OF WINDOWS",
+    "LEAST",
+    "MOST",
+    "MISSED",
+    "COST/ON-DEMAND",
+    "CUT/EPISODE",
+)
 
 
 def cells(known: Mapping[str, Row]) -> Iterator[tuple[str, ...]]:
@@ -12,6 +21,7 @@ def cells(known: Mapping[str, Row]) -> Iterator[tuple[str, ...]]:
     for name, row in known.items():
         yield (
             name,
+            f"{row.sums:.3f}",
             f"{row.mean:.3f}",
             f"{row.least:.2f}",
             f"{row.most:.2f}",
@@ -26,6 +36,7 @@ def record(known: Mapping[str, Row], clairvoyant: float, samples: int) -> dict[s
     policies = {
         name: {
             "cost_over_bound": {"mean": row.mean, "min": row.least, "max": row.most},
+            "sum_of_costs_over_sum_of_bounds": row.sums,
             "deadline_missed": row.missed,
             "cost_over_on_demand": row.over_on_demand,
             "cut_per_episode": row.cut_per_episode,

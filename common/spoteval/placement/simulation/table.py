@@ -53,7 +53,8 @@ class Task:
 class Sample(NamedTuple):
     """One policy in one window."""
 
-    over_bound: float
+    cost: float
+    least: float
     missed: bool
     over_on_demand: float
     cut_per_episode: float
@@ -61,8 +62,12 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One policy over all windows."""
+    """One policy over all windows: its costs by their bounds, sum by sum, and the mean of single windows.
 
+    The sums are what a person pays; a window whose bound is small weighs as much as any other in the mean.
+    """
+
+    sums: float
     mean: float
     least: float
     most: float
@@ -129,16 +134,17 @@ def rows(found: Iterable[Played]) -> dict[str, Row]:
 
 
 def over_cells(cells: Sequence[Mapping[str, Row]]) -> dict[str, Row]:
-    """The mean over cells of a table; least and most of the cells' means."""
+    """The mean over the cells of a table; least and most of the cells' sums."""
 
     def mean(name: str, of: Callable[[Row], float]) -> float:
         return statistics.fmean(of(cell[name]) for cell in cells)
 
     return {
         name: Row(
+            sums=mean(name, lambda row: row.sums),
             mean=mean(name, lambda row: row.mean),
-            least=min(cell[name].mean for cell in cells),
-            most=max(cell[name].mean for cell in cells),
+            least=min(cell[name].sums for cell in cells),
+            most=max(cell[name].sums for cell in cells),
             missed=mean(name, lambda row: row.missed),
             over_on_demand=mean(name, lambda row: row.over_on_demand),
             cut_per_episode=mean(name, lambda row: row.cut_per_episode),
@@ -149,7 +155,7 @@ def over_cells(cells: Sequence[Mapping[str, Row]]) -> dict[str, Row]:
 
 def _sample(one: Outcome, job: Job, least: float, basis: float) -> Sample:
     cost = _whole(one, job)
-    return Sample(cost / least, one.missed, cost / basis, one.cut / len(job.durations))
+    return Sample(cost, least, one.missed, cost / basis, one.cut / len(job.durations))
 
 
 def _whole(one: Outcome, job: Job) -> float:
@@ -158,8 +164,10 @@ def _whole(one: Outcome, job: Job) -> float:
 
 
 def _row(samples: Sequence[Sample]) -> Row:
-    ratios = [sample.over_bound for sample in samples]
+    ratios = [sample.cost / sample.least for sample in samples]
+    whole = math.fsum(sample.cost for sample in samples)
     return Row(
+        sums=whole / math.fsum(sample.least for sample in samples),
         mean=statistics.fmean(ratios),
         least=min(ratios),
         most=max(ratios),
