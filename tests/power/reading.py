@@ -114,7 +114,11 @@ def _unreadable(paths: DurablePaths, cuts: int) -> Iterator[str]:
 def _unread_files(paths: DurablePaths, cuts: int) -> Iterator[str]:
     work = paths.run(RUN).work
     for path in [paths.sentinel, *sorted(paths.root.rglob("*"))]:
-        if not path.is_file() or path.is_relative_to(work) or _is_half_made(path, paths.root):
+        if (
+            not path.is_file()
+            or path.is_relative_to(work)
+            or _is_half_made(path, paths.root.parent)
+        ):
             continue
         if _UNSURE & set(path.parts):
             continue

@@ -13,7 +13,7 @@ from power.episodes import LONG, answer, seconds
 from power.guest import RUN, Link, Plan, configure
 from power.judge import altered, denied, lost
 from power.plan import SPREAD_S, Phase, short_story, stories
-from power.reading import Disk
+from power.reading import Disk, read_disk
 from spoteval.config.guest import read_guest
 from spoteval.episode import Attempt, Outcome
 from spoteval.publication.keys import manifest_key, part_key
@@ -145,3 +145,15 @@ def test_the_host_file_is_one(tmp_path: Path, deadline: str) -> None:
     configure(tmp_path, Plan(deadline=deadline), Link("http://10.0.2.2:9000", 8000, str(uuid4())))
     path = tmp_path / "etc" / "spoteval" / "config.toml"
     assert read_guest(path).notice_window_s == 60
+
+
+def test_what_is_half_made_is_no_record(tmp_path: Path) -> None:
+    """A file, or a folder of it, that is renamed once it is whole."""
+    spare = tmp_path / "spoteval" / ".spare.tmp"
+    spare.mkdir(parents=True)
+    (spare / "opened.json").write_bytes(bytes(9))
+    whole = tmp_path / "spoteval" / "boot.json"
+    whole.write_bytes(bytes(9))
+    found = read_disk(tmp_path, 1).unreadable
+    assert [why for why in found if str(spare) in why] == []
+    assert [why for why in found if str(whole) in why] != []
