@@ -325,3 +325,16 @@ def test_a_place_without_logs_is_named(tmp_path: Path) -> None:
     done = CliRunner().invoke(tau, [str(tmp_path)])
     assert done.exception is not None
     assert line_of(done.exception, "tau") == (1, f"tau: {tmp_path}: no events.jsonl there")
+
+
+def test_this_hosts_own_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a place: below the state directory, and what is up has lived until now."""
+    monkeypatch.setenv("STATE_DIRECTORY", str(tmp_path))
+    monkeypatch.setenv("SPOTEVAL_CONFIG", "")
+    monkeypatch.delenv("SPOTEVAL_CONFIG")
+    paths = tmp_path / "instances" / "gpu-1" / "events.jsonl"
+    log(paths, [told(0, "running"), stopped(HOUR, "preempted"), told(2 * HOUR, "running")])
+    done = CliRunner().invoke(tau, ["--json"])
+    found = json.loads(done.output)
+    assert (found["lives"], found["preemptions"]) == (2, 1)
+    assert sorted(one["why"] for one in found["counted"])[0] == "still up at the end of the log"

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import click
 
+from spoteval.cli.common import this_host
+from spoteval.clock import read_now
 from spoteval.control.refused import Failed
-from spoteval.paths import host_paths
 from spoteval.placement.eventlogs import Logs, log_files, read_logs
 from spoteval.placement.lifetime import HOUR_S
 from spoteval.shape import duration_s
@@ -27,7 +28,7 @@ def hours_of(_: click.Context, parameter: click.Parameter, value: str | None) ->
 
 def logs_of(places: Sequence[Path]) -> Logs:
     """The events of these places, or of this host where none is named; raises Failed where there are none."""
-    chosen = tuple(places) or (host_paths().state,)
+    chosen = tuple(places) or (_own(),)
     try:
         logs = read_logs(log_files(chosen))
     except FileNotFoundError as error:
@@ -37,7 +38,16 @@ def logs_of(places: Sequence[Path]) -> Logs:
         raise Failed(
             f"{chosen[0]}: no start, stop or boot in {logs.lines} lines of {logs.files} logs"
         )
+    if not places:  # here is now: what is up has lived until this moment
+        now = read_now().wall
+        logs.newest = dict.fromkeys(logs.by_instance, now)
     return logs
+
+
+def _own() -> Path:
+    """Where this host's events are: on the guest the durable disk."""
+    host = this_host()
+    return host.guest.disk.path / "spoteval" if host.guest is not None else host.paths.state
 
 
 def basis(logs: Logs) -> str:
