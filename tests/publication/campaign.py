@@ -22,7 +22,7 @@ SAMPLE = 7
 OWN = ("tests/publication", "tests/fault_proxy.py", "tests/follower_world.py", "tests/s3_server.py")
 MEMORY = Path("/dev/shm")
 """Worlds of a megabyte, thousands of fsyncs: they are the disk's time, and prove nothing here."""
-WRONG = ("lost", "torn", "doubled")
+WRONG = ("lost", "torn", "doubled", "broken")
 DISK: dict[str, disk_cases.Play] = {
     "operation": disk_cases.at_operation,
     "request": disk_cases.at_request,
@@ -47,6 +47,8 @@ class Tally:
     lost: int = 0
     torn: int = 0
     doubled: int = 0
+    broken: int = 0
+    """Cases that could not be judged: the campaign of this fault ended there."""
     took_s: float = 0.0
     bad: list[str] = field(default_factory=list)
 
@@ -100,8 +102,12 @@ def played(fault: str, every: int, service: Service | None) -> Tally:
     tally, began_s = Tally(), time.monotonic()
     above = MEMORY if MEMORY.is_dir() else None
     with tempfile.TemporaryDirectory(prefix="publication-", dir=above) as folder:
-        for case in cases(Path(folder), fault, every, service):
-            tally.add(case)
+        try:
+            for case in cases(Path(folder), fault, every, service):
+                tally.add(case)
+        except Exception as error:  # noqa: BLE001  the other faults are played all the same
+            tally.broken += 1
+            tally.bad.append(f"after {tally.cases} cases: {type(error).__name__}: {error}")
     tally.took_s = round(time.monotonic() - began_s, 1)
     return tally
 

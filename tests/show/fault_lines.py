@@ -14,7 +14,7 @@ KINDS = {
     "proxy": "every fault of a proxy at every request",
 }
 SAMPLE = "a sample: "
-WRONG = ("lost", "torn", "doubled")
+WRONG = ("lost", "torn", "doubled", "broken")
 
 
 def faults(stage: Stage) -> Iterator[Line]:

@@ -20,6 +20,7 @@ GOOD = {
     "lost": 0,
     "torn": 0,
     "doubled": 0,
+    "broken": 0,
     "by": {"write": 70},
     "missing": [],
 }
@@ -54,7 +55,7 @@ def test_a_failure_is_found_by_its_two_digits() -> None:
         (GOOD, "ok"),
         (None, "short"),
         (GOOD | {"cases": 0}, "short"),
-        *((GOOD | {name: 1}, "short") for name in ("lost", "torn", "doubled")),
+        *((GOOD | {name: 1}, "short") for name in ("lost", "torn", "doubled", "broken")),
         ({"cases": 70, "lost": 0, "torn": 0}, "short"),
         (GOOD | {"missing": ["fsync"]}, "short"),
         (GOOD | {"by": {}}, "short"),
