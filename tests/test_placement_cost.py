@@ -24,6 +24,7 @@ from spoteval.placement.cost import (
     STOPPED,
     USEFUL,
     Cost,
+    Paid,
     Rates,
     cost,
     segments,
@@ -133,6 +134,20 @@ def test_a_machine_that_is_still_up_is_billed_until_the_log_ends() -> None:
     """And is no preemption."""
     (one,) = segments((told(0, "start-asked", price=1.0), told(0, "running")), at(2 * HOUR))
     assert (one.hours, one.preempted, one.working) == (2.0, False, None)
+
+
+def test_a_pulled_run_alone_has_hours_and_no_price() -> None:
+    """By its boots and markers; a cut that left no marker is billed until the last sign."""
+    marker = Event(at(2 * HOUR), "interrupted", "shutdown-hook", "gpu-1", "s1", reason="preempted")
+    events = (
+        *(told(0, "booted", "s1"), told(HOUR, "first-episode", "s1"), marker),
+        *(told(3 * HOUR, "booted", "s2"), told(4 * HOUR, "first-episode", "s2")),
+        *(told(6 * HOUR, "booted", "s3"), told(7 * HOUR, "end-stop", "s3")),
+    )
+    found = segments(events, None, Paid(10.0, "USD", "typed", None))
+    assert [one.hours for one in found] == [2.0, 1.0, 1.0]
+    assert [one.preempted for one in found] == [True, True, False]
+    assert [one.price.amount for one in found if one.price is not None] == [10.0] * 3
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

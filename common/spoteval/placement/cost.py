@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from spoteval.episode import Attempt
@@ -57,12 +57,15 @@ class Segment:
 class _Reader:
     """Walks the events of one instance."""
 
+    fallback: Paid | None = None
     found: list[Segment] = field(default_factory=list)
     asked: Event | None = None
     up: Event | None = None
     price: Paid | None = None
     working: float | None = None
     rehearsed: bool = False
+    last: datetime | None = None
+    """The last sign of the life that is open: where its stop was not seen, it is billed until then."""
 
     def take(self, event: Event) -> None:
         """One event, in order of time."""
@@ -70,8 +73,8 @@ class _Reader:
             self.asked = self.asked or event
             self.price = paid(event.price)
         elif event.kind == "running":
-            if self.up is not None:
-                self.end(event.at, preempted=False)
+            if self.up is not None and self.last is not None:
+                self.end(self.last, preempted=True)
             self.up, self.rehearsed = event, event.rehearsal
         elif event.kind in _READY and self.up is not None:
             at = event.at.timestamp()
@@ -80,6 +83,7 @@ class _Reader:
         elif event.kind == "stopped" and self.up is not None:
             self.rehearsed |= event.rehearsal
             self.end(event.at, preempted=event.reason in ("preempted", "platform", "unknown"))
+        self.last = event.at
 
     def end(self, at: datetime, *, preempted: bool) -> None:
         """The life is over, or the log is."""
@@ -93,23 +97,44 @@ class _Reader:
             began=began,
             ended=at.timestamp(),
             working=working,
-            price=self.price,
+            price=self.price or self.fallback,
             preempted=preempted,
             rehearsed=self.rehearsed,
         )
         self.found.append(segment)
-        self.asked = self.up = self.working = None
+        self.asked = self.up = self.working = self.price = None
 
 
-def segments(events: Sequence[Event], until: datetime | None = None) -> tuple[Segment, ...]:
-    """The billed lives of one instance; one that is up is billed until `until`, else until its last event."""
-    reader = _Reader()
-    for event in events:
+def segments(
+    events: Sequence[Event], until: datetime | None = None, fallback: Paid | None = None
+) -> tuple[Segment, ...]:
+    """The billed lives of one instance; one that is up is billed until `until`, else until its last event.
+
+    By the restarter's events where there are any, else by the guest's: its boots and its markers. `fallback` is the
+    price of a start that recorded none.
+    """
+    reader = _Reader(fallback)
+    for event in events if any(one.kind == "running" for one in events) else _by_guest(events):
         reader.take(event)
     if events:
         last = events[-1].at
         reader.end(last if until is None else max(last, until), preempted=False)
     return tuple(reader.found)
+
+
+def _by_guest(events: Iterable[Event]) -> Iterator[Event]:
+    """What the guest says of its own life, in the restarter's words."""
+    session: str | None = None
+    for event in events:
+        if event.kind == "booted" and event.session != session:
+            session = event.session
+            yield replace(event, kind="running")
+        elif event.kind == "interrupted":
+            yield replace(event, kind="stopped")
+        elif event.kind in ("idle-stop", "end-stop"):
+            yield replace(event, kind="stopped", reason="guest")
+        else:
+            yield event
 
 
 def paid(price: Mapping[str, object] | None) -> Paid | None:
