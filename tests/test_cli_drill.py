@@ -157,6 +157,19 @@ def test_the_run_alone_is_made_and_started(hosts: Hosts) -> None:
 
 
 @pytest.mark.runs("asks the harness for its version")
+def test_no_run_for_the_other_host_is_made_beside_a_drill_of_this_one(hosts: Hosts) -> None:
+    """Its stops come from here."""
+    hosts.guest("drill", "forced-stop", "--within", "0s")
+    (run,) = [path.name for path in hosts.disk.runs.iterdir()]
+    done = hosts.guest("drill", "forced-stop", "--run-only")
+    assert (done.code, done.err) == (
+        3,
+        f"drill forced-stop: {run} is under way, and its stops come from this guest (spoteval status)\n",
+    )
+    assert len(list(hosts.disk.runs.iterdir())) == 1
+
+
+@pytest.mark.runs("asks the harness for its version")
 def test_a_drill_that_is_over_is_told_before_another_is_begun(hosts: Hosts) -> None:
     """Who comes back too late to watch sees what it showed; typed once more, the same line begins another."""
     shutil.copytree(told(hosts.base / "told").disk.root / "runs", hosts.disk.runs)

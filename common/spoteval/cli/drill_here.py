@@ -41,6 +41,8 @@ def drill_here(
     if run is None or not _was_stopped(disk, run):
         refuse_here(disk, host.paths)
     by = _by(disk, run) if run is not None else RESTARTER if run_only else GUEST
+    if run_only and by == GUEST:
+        raise Refused(f"{run} is under way, and its stops come from this guest (spoteval status)")
     if run is None:
         run = begin(config, host.paths, disk, store, by, read_now())
         step(f"{run} is the active run; boot-resume starts it when the servers are ready")
