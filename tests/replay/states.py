@@ -11,6 +11,8 @@ SHARES = (0.15, 0.5, 0.85, 1.0)
 """How much of what is unflushed came to the disk, in turn; 1.0: all up to the cut."""
 TEARS = 0.3
 """How often one of the writes is torn: some of its sectors old, some new."""
+SUPERBLOCK_ENDS = 4096
+"""ext4 needs its first superblock whole: torn, it is no filesystem any more, for e2fsck neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,8 @@ def _subset(entries: Sequence[Entry], one: Stretch, number: int, turn: int, seed
     torn = dice.choice(came) if came and dice.random() < TEARS else None
     pieces: list[Piece] = []
     for at in came:
-        pieces += _torn(entries[at], at, dice) if at == torn else [Piece(at, 0, entries[at].size)]
+        tears = at == torn and entries[at].offset >= SUPERBLOCK_ENDS
+        pieces += _torn(entries[at], at, dice) if tears else [Piece(at, 0, entries[at].size)]
     return DiskState(number, one, writes[cut - 1] + 1, tuple(pieces))
 
 

@@ -110,6 +110,8 @@ def test_a_state_holds_nothing_of_what_came_after_its_cut() -> None:
             assert 0 <= piece.offset <= LOG[piece.entry].size - piece.size
             assert piece.size in (SECTOR, LOG[piece.entry].size)
     assert any(piece.size == SECTOR for state in found for piece in state.pieces)
+    first = [piece for state in found for piece in state.pieces if LOG[piece.entry].offset == 0]
+    assert {piece.size for piece in first} == {LOG[0].size}
     kept = {frozenset(piece.entry for piece in state.pieces) for state in found}
     assert {frozenset([0]), frozenset([1]), frozenset([0, 1]), frozenset([3])} <= kept
 
