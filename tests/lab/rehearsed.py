@@ -15,6 +15,9 @@ from show.lines import Line
 
 WHAT = "drill forced-stop on nspawn"
 BACK_S, WHOLE_S = 180.0, 900.0
+ONE_BOOT = "umount /proc/sys/kernel/random/boot_id"
+"""nspawn gives a machine a boot id of its own, which a unit with ProtectKernelTunables= does not see: typed commands and
+the restarter would take each other's marks for those of another boot."""
 
 
 class Typed(Protocol):
@@ -54,6 +57,7 @@ class Machines(Protocol):
 def lines(place: Path, kit: Kit) -> Iterator[Line]:
     """By the guest, then by the restarter host, on the same two machines."""
     with world(place, kit, Plan(window_s=60)) as lab:
+        lab.restarter.must(ONE_BOOT)
         set_up(lab)
         agents = "spoteval-shutdown-hook spoteval-boot-resume spoteval-publication-follower"
         lab.guest.must(f"systemctl is-active {agents}")

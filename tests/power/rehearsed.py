@@ -10,7 +10,7 @@ from lab import person
 from lab.market import Cloud, driven
 from lab.nspawn import Nspawn, until
 from lab.qemu import Qemu
-from lab.rehearsed import by_guest, by_restarter
+from lab.rehearsed import ONE_BOOT, by_guest, by_restarter
 from lab.world import name_machine, write
 from power.guest import INSTANCE, UNITS, Plan
 from power.prepared import Prepared, at_store, layers, prepared, qemu_image
@@ -82,6 +82,7 @@ def _restarter(place: Path, found: Prepared, cloud: Cloud) -> Nspawn:
 
 def _set_up(restarter: Nspawn, found: Prepared) -> None:
     restarter.up()
+    restarter.must(ONE_BOOT)
     endpoint = f"http://127.0.0.1:{found.world.serve()}"
     store = _STORE.format(url=URL, endpoint=endpoint, region=REGION)
     write(restarter, "/etc/spoteval/credentials/control", _KEYS)
