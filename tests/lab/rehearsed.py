@@ -16,8 +16,8 @@ from show.lines import Line
 WHAT = "drill forced-stop on nspawn"
 BACK_S, WHOLE_S = 180.0, 900.0
 ONE_BOOT = "umount /proc/sys/kernel/random/boot_id"
-"""nspawn gives a machine a boot id of its own, which a unit with ProtectKernelTunables= does not see: typed commands and
-the restarter would take each other's marks for those of another boot."""
+"""nspawn gives a machine a boot id of its own, which a unit with ProtectKernelTunables= does not see: typed commands
+and the restarter would take each other's marks for those of another boot."""
 
 
 class Typed(Protocol):
