@@ -56,6 +56,7 @@ class GcpCloud:
             "project": PROJECT,
             "zone": ZONE,
             "endpoint_url": self.gce.url,
+            "catalog_url": self.gce.url,  # which knows no prices
             "metadata_url": self.metadata.url,
         }
         if price is not None:
