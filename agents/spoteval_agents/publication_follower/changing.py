@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from spoteval.clock import monotonic_s
+from spoteval.files import remove
 from spoteval.publication.keys import state_prefix
 from spoteval_agents.publication_follower.evidence import (
     Changed,
@@ -75,7 +76,7 @@ def _database(target: Target, name: str, path: Path, clock: Callable[[], float])
     )
     if not (owner == name and under_way and copy.exists()):
         target.scratch.mkdir(parents=True, exist_ok=True)
-        copy.unlink(missing_ok=True)
+        remove(copy)
         _copied(path, copy, clock() + COPY_S, clock)
         target.journal.progress[str(copy)] = name
     return take(copy, target.scratch, screen=target.screen)

@@ -3,7 +3,6 @@
 import os
 import signal
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -16,7 +15,7 @@ from spoteval.config.shared import ConfigError
 from spoteval.control.refused import Refused
 from spoteval.control.supervising import Supervisor
 from spoteval.demo.layout import units_directory
-from spoteval.files import Taken, held, touch
+from spoteval.files import Taken, held, remove, touch
 from spoteval.local.directories import ContainerDirectories
 from spoteval.local.journal import Journal
 from spoteval.local.machine import UnitMachine
@@ -94,8 +93,7 @@ def _serve(machine: UnitMachine, config: GuestConfig, paths: HostPaths) -> None:
                     reap_orphans(machine.pids)
         finally:
             machine.kill(read_now())
-            with suppress(FileNotFoundError):
-                paths.supervised.unlink()
+            remove(paths.supervised)
 
 
 def _name(number: int) -> str:
