@@ -25,7 +25,11 @@ WINDOW_S, UP_S = 180.0, 400.0
 """An emulated processor is ten times slower, and so are the hook's steps."""
 _STORE = 'url = "{url}"\nendpoint_url = "{endpoint}"\nregion = "{region}"\ncredential = "control"\n'
 _KEYS = f"[default]\naws_access_key_id = {KEYS.access_key_id}\naws_secret_access_key = {KEYS.secret_access_key}\n"
-_DROP_IN = "[Service]\nReadWritePaths=/srv/cloud\n"
+_DROP_IN = """\
+[Service]
+ReadWritePaths=/srv/cloud
+LoadCredential=control:/etc/spoteval/credentials/control
+"""
 
 
 @dataclass(frozen=True, slots=True)
