@@ -96,7 +96,7 @@ def _set_up(restarter: Nspawn, found: Prepared) -> None:
     restarter.must("chmod 600 /etc/spoteval/credentials/control && systemctl daemon-reload")
     restarter.must("systemctl enable --now spoteval-restarter")
     until(
-        lambda: "decision=" in restarter.must("journalctl -b -u spoteval-restarter -o cat"),
+        lambda: "decision=" in restarter.must("journalctl -u spoteval-restarter -o cat"),
         60.0,
         "the restarter's first look",
     )
