@@ -331,22 +331,6 @@ def test_a_stop_whose_end_was_missed() -> None:
     assert after(memory, look(State.STOPPING), 600)[1] == []
 
 
-@pytest.mark.parametrize(
-    "seen",
-    [
-        look(State.RUNNING, last_start=LATER),
-        look(State.RUNNING, store=sight(facts=(BOOTED, Fact(4, "s4", "booted")))),
-    ],
-)
-def test_a_life_that_nobody_saw_begin_is_as_old_as_its_first_look(seen: Seen) -> None:
-    """The word is the same: the age of the life before must not make its guest silent at once."""
-    state, _ = after(LAST, seen, 9000)
-    assert state.life is not None
-    assert (state.since, state.life.since, state.silent) == (mark(9000), mark(9000), None)
-    quiet, _ = after(state, seen, 9060)
-    assert (quiet.since, quiet.silent) == (mark(9000), None)
-
-
 def test_without_a_life_no_stop_was_missed() -> None:
     """Whatever the last word was."""
     for word in ("RUNNING", "STOPPED", None):

@@ -135,17 +135,15 @@ def see_silent(state: State, seen: Seen, policy: Policy, now: Now) -> Step:
 
 
 def see_word(state: State, seen: Seen, policy: Policy, now: Now) -> Step:  # noqa: ARG001
-    """The provider's word, and since when it is the same: a life that began with this look is no older, though the
-    life before it had the same word."""
+    """The provider's word, and since when it is the same."""
     obs = seen.understood
     if obs is None:
         return state, ()
     last_start = latest(state.last_start, obs.last_start)
-    is_new = state.life is not None and state.life.since == now.mark
-    since = state.since if obs.state.value == state.word and not is_new else now.mark
+    since = state.since if obs.state.value == state.word else now.mark
     dead = obs.state is ProviderState.UNRESTARTABLE
     polls = state.counts.unrestartable + 1 if dead else 0
-    same = (obs.state.value, last_start, since) == (state.word, state.last_start, state.since)
+    same = obs.state.value == state.word and last_start == state.last_start
     if same and polls == state.counts.unrestartable:
         return state, ()
     counts = replace(state.counts, unrestartable=polls)
