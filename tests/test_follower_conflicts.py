@@ -125,6 +125,26 @@ def test_a_lost_answer_is_no_conflict(tmp_path: Path) -> None:
     assert guest.has("episodes/1/1/MANIFEST.json")
 
 
+def test_a_durable_line_that_the_disk_lost_overwrites_nothing(tmp_path: Path) -> None:
+    """A disk that lied: what was meant is gone with the journal's last line, so what exists is taken for another's."""
+    guest = Guest(tmp_path)
+    run(guest)
+    guest.finish("1", FILES)
+    guest.store.lost_answers = True
+    run(guest)
+    guest.store.lost_answers = False
+    journal = guest.disk.publication / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    last = max(n for n, line in enumerate(lines) if b'"begin"' in line)
+    journal.write_bytes(b"".join(lines[:last]) + lines[last][:-2])
+    guest.restart()
+    run(guest)
+    assert guest.store.inner.get(f"runs/{RUN}/episodes/1/1/a.txt") == FILES["a.txt"]
+    aside = [key for key in guest.keys("conflicts/") if key.endswith("a.txt")]
+    assert [guest.store.inner.get(f"runs/{RUN}/{key}") for key in aside] == [FILES["a.txt"]]
+    assert len(calls(guest)) == 1
+
+
 def test_a_part_of_which_nobody_knows_which_content_came_goes_aside(tmp_path: Path) -> None:
     """Two contents were meant for one name, no answer came for either, and the file is a third one by now."""
     guest = Guest(tmp_path)

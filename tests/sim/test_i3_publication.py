@@ -258,11 +258,14 @@ class History:
         self.guest.reboot(f"s{self.lives}")
 
     def lose_journal(self, number: int) -> None:
-        """The journal is gone, or zeros, or its last line is torn; the follower begins anew."""
+        """The journal is gone, or zeros, or it ends in a line whose append was cut; the follower begins anew.
+
+        A line that was appended whole stays: nothing was put before it was durable.
+        """
         path = self.guest.disk.publication / "journal.jsonl"
         if path.exists():
             whole = path.read_bytes()
-            left = [b"", b"\0" * len(whole), whole[: -1 - number % 60]]
+            left = [b"", b"\0" * len(whole), whole + whole[: 1 + number % 60]]
             path.write_bytes(left[number % 3])
         self.guest.restart()
 
