@@ -9,16 +9,17 @@ import pytest
 
 from cloud_scenarios import Between, CloudScenarios, Forms
 from fakes.machine import Machine, fails_later, refused
-from fakes.nebius import Codes, FakeNebius, FakeNebiusMetadata, Wrong
+from fakes.nebius import REGION, TENANT, Codes, FakeNebius, FakeNebiusMetadata, Wrong
 from fakes.policy import pasted_json
 from fakes.server import Reply
 from restarter_world import Clock
-from spoteval.provider.contract import Finding, Observation, State
+from spoteval.provider.contract import Finding, Observation, Price, State
+from spoteval.provider.nebius.capacity import KEPT_S
 from spoteval.provider.nebius.provider import nebius_provider
 from spoteval.provider.nebius.states import Operation, Vm, observed, stopped_by
 from spoteval.provider.open import check_provider, open_provider
 from spoteval.provider.shared import Shared
-from spoteval.shape import ShapeError, Table
+from spoteval.shape import ShapeError, Table, Unreadable
 
 OUTAGES = (
     Wrong(Codes.UNAVAILABLE),
@@ -55,6 +56,8 @@ class NebiusCloud:
             "id": name,
             "endpoint_url": self.fake.url,
             "metadata_url": self.metadata.url,
+            "tenant": TENANT,
+            "region": REGION,
         }
         if price is not None:
             day = {"currency": "USD", "per": "hour", "as_of": "2026-11-20"}
@@ -92,6 +95,7 @@ class NebiusCloud:
         self.fake.wrong = None
 
     def costs(self, amount: float | None) -> None:
+        self.fake.hourly = None
         self.provider.inner = nebius_provider(self.table(amount), self.shared)
 
     def starts(self) -> int:
@@ -145,13 +149,14 @@ class TestNebius(CloudScenarios):
 
 
 class TestNebiusWithoutDetails(CloudScenarios):
-    """The same where operations and permits may not be read: decisions are the same."""
+    """The same where operations, permits and advice may not be read: decisions are the same."""
 
     CAPACITY: ClassVar[Forms] = {"operation": fails_later("not_enough_resources")}
 
     @pytest.fixture
     def cloud(self, cloud: NebiusCloud) -> NebiusCloud:
         cloud.fake.explains = cloud.fake.tells_permits = False
+        cloud.fake.hourly = cloud.fake.room = None
         return cloud
 
 
@@ -176,8 +181,10 @@ def test_a_missing_right_is_named(cloud: NebiusCloud, left: set[str]) -> None:
 def test_an_optional_right_is_said_to_lack(cloud: NebiusCloud) -> None:
     """Permits that cannot be read are not known, and no reason not to go on."""
     cloud.fake.explains = cloud.fake.tells_permits = False
+    cloud.fake.hourly = cloud.fake.room = None
     found = verdicts(cloud)
     assert (found["operations"], found["editor"]) == ("lacking", "unknown")
+    assert (found["price"], found["capacity advice"]) == ("lacking", "lacking")
     assert "missing" not in found.values()
 
 
@@ -196,7 +203,7 @@ def test_check_starts_nothing(cloud: NebiusCloud) -> None:
     """It only looks."""
     cloud.findings()
     assert {method.rpartition("/")[2] for method, _ in cloud.fake.asked} == {
-        *("BatchGet", "Get", "List", "ListMemberOf")
+        *("BatchGet", "EstimateBatch", "Get", "List", "ListMemberOf")
     }
 
 
@@ -232,6 +239,82 @@ def test_operation_details_are_advice(cloud: NebiusCloud) -> None:
     seen = cloud.provider.observe(5)
     assert isinstance(seen, Observation)
     assert (seen.state, seen.cause, seen.advice) == (State.STOPPED, None, "not_enough_resources")
+
+
+def test_a_price_that_nobody_typed_is_the_calculators(cloud: NebiusCloud) -> None:
+    """For a preemptible VM of its size; other units of time are left alone."""
+    provider = nebius_provider(cloud.table(None), cloud.shared)
+    cloud.fake.hourly = {"month": "1548.00", "hour": "2.15"}
+    price = provider.price(5)
+    assert isinstance(price, Price)
+    assert (price.amount, price.currency, price.kind) == (2.15, "USD", "list")
+    assert price.as_of == cloud.clock().wall
+
+
+@pytest.mark.parametrize(
+    ("hourly", "why"),
+    [
+        (None, "auth:PERMISSION_DENIED (or set price in [instance.gpu-1])"),
+        ({"month": "1548.00"}, "not exactly one for an hour"),
+        ({"hour": "2,15"}, "not exactly one for an hour"),
+        ({"hour": "nan"}, "none in a currency"),
+        ({"hour": "0"}, "none in a currency"),
+    ],
+)
+def test_an_estimate_that_is_none_is_no_price(
+    cloud: NebiusCloud, hourly: dict[str, str] | None, why: str
+) -> None:
+    """Unknown, and not free."""
+    cloud.fake.hourly = hourly
+    price = nebius_provider(cloud.table(None), cloud.shared).price(5)
+    assert isinstance(price, Unreadable)
+    assert why in price.why
+
+
+@pytest.mark.parametrize(
+    ("room", "word"),
+    [
+        ({"fabric-1": "LOW", "fabric-2": "MEDIUM"}, "capacity-medium"),
+        ({"fabric-1": "LIMIT_REACHED"}, "capacity-limit-reached"),
+        ({"fabric-1": "UNKNOWN"}, None),
+        ({}, None),
+        (None, None),
+    ],
+)
+def test_advice_is_of_the_vms_own_region(
+    cloud: NebiusCloud, room: dict[str, str] | None, word: str | None
+) -> None:
+    """The best of its fabrics; another region's room is none."""
+    cloud.fake.room = room
+    cloud.operator_stops()
+    cloud.clock.seconds += 60
+    seen = cloud.provider.observe(5)
+    assert isinstance(seen, Observation)
+    assert (seen.state, seen.advice) == (State.STOPPED, word)
+
+
+def test_advice_is_asked_for_rarely_and_believed_while_it_is_fresh(cloud: NebiusCloud) -> None:
+    """At the bound it is asked for anew; a running VM asks for none."""
+    cloud.fake.room = {"fabric-1": "LOW"}
+    cloud.machine.runs(3600)
+    assert isinstance(cloud.provider.observe(5), Observation)
+    assert cloud.fake.count("ResourceAdviceService/List") == 0
+    cloud.operator_stops()
+    told = []
+    for cloud.clock.seconds in (60, 60 + KEPT_S - 1, 60 + KEPT_S):
+        seen = cloud.provider.observe(5)
+        assert isinstance(seen, Observation)
+        told.append((seen.advice, cloud.fake.count("ResourceAdviceService/List")))
+        cloud.fake.room_is = "STALE"
+    assert told == [("capacity-low", 2), ("capacity-low", 2), (None, 4)]
+
+
+def test_a_tenant_without_a_region_is_refused(cloud: NebiusCloud) -> None:
+    """Whose room would it be."""
+    table = cloud.table(None)
+    own = {key: value for key, value in table.values.items() if key != "region"}
+    with pytest.raises(ShapeError, match="region: missing"):
+        nebius_provider(Table(own, table.place), Shared())
 
 
 def test_many_are_one_call(cloud: NebiusCloud) -> None:

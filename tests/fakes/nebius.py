@@ -11,6 +11,8 @@ from typing import Any
 import grpc
 from nebius.api.google.protobuf import Any as AnyMessage
 from nebius.api.google.rpc import Status
+from nebius.api.nebius.billing import v1 as billing
+from nebius.api.nebius.capacity import v1 as capacity
 from nebius.api.nebius.common import v1 as common
 from nebius.api.nebius.compute import v1 as compute
 from nebius.api.nebius.iam import v1 as iam
@@ -19,6 +21,7 @@ from fakes.machine import Machine
 from fakes.server import Asked, FakeServer, Reply
 
 PROJECT, SUBJECT, GROUP = "project-e00evals", "serviceaccount-e00restarter", "group-e00evals"
+TENANT, REGION, SIZE = "tenant-e00evals", "eu-north1", ("gpu-h100-sxm", "1gpu-16vcpu-200gb")
 DETAILS: Mapping[str, Callable[[], Any]] = {
     "not_enough_resources": lambda: {"not_enough_resources": common.NotEnoughResources()},
     "quota_failure": lambda: {"quota_failure": common.QuotaFailure()},
@@ -50,6 +53,9 @@ class FakeNebius(grpc.GenericRpcHandler):  # type: ignore[misc]
         self.asked: list[tuple[str, str]] = []
         self.wrong: Wrong | None = None
         self.explains, self.tells_permits = True, True
+        self.hourly: dict[str, str] | None = {"hour": "2.15"}  # by unit of time; None: no estimates
+        self.room: dict[str, str] | None = {}  # level by fabric; None: no advice
+        self.room_is = "FRESH"
         self.over = threading.Event()
         self._lock = threading.RLock()
         self._started: dict[str, Any] = {}
@@ -58,6 +64,8 @@ class FakeNebius(grpc.GenericRpcHandler):  # type: ignore[misc]
             "/nebius.compute.v1.InstanceService/Start": self._start,
             "/nebius.compute.v1.InstanceService/Stop": self._stop,
             "/nebius.common.v1.OperationService/List": self._operations,
+            "/nebius.billing.v1.CalculatorService/EstimateBatch": self._estimate,
+            "/nebius.capacity.v1.ResourceAdviceService/List": self._advice,
             "/nebius.iam.v1.ProfileService/Get": self._profile,
             "/nebius.iam.v1.GroupMembershipService/ListMemberOf": self._groups,
             "/nebius.iam.v1.AccessPermitService/List": self._permits,
@@ -163,6 +171,54 @@ class FakeNebius(grpc.GenericRpcHandler):  # type: ignore[misc]
             found.append(self._operation(name, "StopInstanceRequest", machine))
         return common.ListOperationsResponse(operations=found)
 
+    def _estimate(self, raw: bytes, context: Any) -> Any:
+        """For the size and pricing of the one VM there is, and no other."""
+        (asked,) = billing.EstimateBatchRequest.FromString(raw).resource_specs
+        spec = compute.CreateInstanceRequest.FromString(asked.spec.value).spec
+        size = (spec.resources.platform, spec.resources.preset)
+        if self.hourly is None or size != SIZE or not spec.check_presence("preemptible"):
+            abort(context, Wrong(Codes.PERMISSION_DENIED))
+        assert self.hourly is not None
+        costs = [
+            billing.ResourceCost(
+                aggregation_unit=billing.AggregationUnit(unit=unit),
+                general=billing.GeneralResourceCost(total=billing.CostBreakdown(cost=cost)),
+            )
+            for unit, cost in self.hourly.items()
+        ]
+        return billing.EstimateBatchResponse(resource_costs=costs, currency="usd")
+
+    def _advice(self, raw: bytes, context: Any) -> Any:
+        """One row a page: all fabrics of the VM's region, then a region with more room."""
+        asked = capacity.ListResourceAdviceRequest.FromString(raw)
+        if self.room is None or asked.parent_id != TENANT:
+            abort(context, Wrong(Codes.PERMISSION_DENIED))
+        assert self.room is not None
+        rows = [self._room(REGION, *one) for one in self.room.items()]
+        rows.append(self._room("us-central1", "fabric-9", "HIGH"))
+        at = int(asked.page_token or 0)
+        more = str(at + 1) if at + 1 < len(rows) else ""
+        return capacity.ListResourceAdviceResponse(items=rows[at : at + 1], next_page_token=more)
+
+    def _room(self, region: str, fabric: str, level: str) -> Any:
+        details, status = capacity.ComputeInstanceDetails, capacity.ResourceAdviceStatus
+        room = status.Availability
+        return capacity.ResourceAdvice(
+            spec=capacity.ResourceAdviceSpec(
+                region=region,
+                fabric=fabric,
+                compute_instance=details(platform=SIZE[0], preset=details.Preset(name=SIZE[1])),
+            ),
+            status=status(
+                preemptible=room(
+                    data_state=getattr(room.DataState, f"DATA_STATE_{self.room_is}"),
+                    availability_level=getattr(
+                        room.AvailabilityLevel, f"AVAILABILITY_LEVEL_{level}"
+                    ),
+                )
+            ),
+        )
+
     def _profile(self, raw: bytes, context: Any) -> Any:
         own = iam.ServiceAccount(metadata=common.ResourceMetadata(id=SUBJECT))
         profile = iam.ServiceAccountProfile(info=own)
@@ -197,6 +253,7 @@ class FakeNebius(grpc.GenericRpcHandler):  # type: ignore[misc]
             spec=compute.InstanceSpec(
                 recovery_policy=getattr(compute.InstanceRecoveryPolicy, self.recovery),
                 preemptible=compute.PreemptibleSpec(),
+                resources=compute.ResourcesSpec(platform=SIZE[0], preset=SIZE[1]),
             ),
             status=compute.InstanceStatus(state=state, network_interfaces=[own]),
         )

@@ -5,7 +5,8 @@ from typing import Any
 
 from spoteval.clock import Now, monotonic_s
 from spoteval.provider.batch import Batch
-from spoteval.provider.contract import Reply, Unanswered, unanswered
+from spoteval.provider.contract import Price, Reply, Unanswered, unanswered
+from spoteval.provider.nebius.calculator import estimate_of, price_from
 from spoteval.provider.nebius.client import (
     Ask,
     Client,
@@ -25,7 +26,7 @@ class Account:
     """What the instances of one identity have in common."""
 
     def __init__(self, client: Client, clock: Callable[[], Now]) -> None:
-        self.client = client
+        self.client, self._clock = client, clock
         self.batch: Batch[Vm] = Batch(self._look, clock)
 
     def call(self, ask: Ask, deadline_s: float) -> Reply:
@@ -38,6 +39,15 @@ class Account:
             no_token = isinstance(answer, Unanswered) and answer.kind == "auth"
             return Reply(ok=False, kind="auth" if no_token else "unknown", detail=answer.why)
         return reply_to(refused_by(answer.status()))
+
+    def price(self, name: str, deadline_s: float) -> Reading[Price]:
+        """Of a VM of this size, by the calculator."""
+        until_s = monotonic_s() + deadline_s
+        vm = self.batch.look(name, deadline_s)
+        if isinstance(vm, Unreadable):
+            return vm
+        answer = self.client.look(estimate_of(vm), until_s - monotonic_s())
+        return answer if isinstance(answer, Unreadable) else price_from(answer, self._clock())
 
     def operations(self, name: str, deadline_s: float) -> Reading[list[Operation]]:
         """What was asked of the instance lately."""

@@ -6,7 +6,7 @@ from typing import Any
 from spoteval.provider.contract import Finding, Unanswered
 from spoteval.provider.nebius.account import Account
 from spoteval.provider.nebius.permits import roles_for
-from spoteval.provider.nebius.provider import account_of
+from spoteval.provider.nebius.provider import account_of, advisor_of
 from spoteval.provider.nebius.settings import NebiusSettings
 from spoteval.provider.nebius.states import FAIL, RECOVERY, Vm
 from spoteval.provider.shared import Shared
@@ -31,6 +31,7 @@ def nebius_findings(table: Table, shared: Shared) -> list[Finding]:
         Finding("ok", "viewer", "the VM can be looked at"),
         _starts(account, settings.id, vm),
         _operations(account, settings.id),
+        *_told(settings, account, shared),
         *_set_up(vm),
     ]
 
@@ -60,6 +61,25 @@ def _operations(account: Account, name: str) -> Finding:
         text = f"who stopped it and why a start failed is not known ({found.why})"
         return Finding("lacking", "operations", text)
     return Finding("ok", "operations", "say who asked for a stop")
+
+
+def _told(settings: NebiusSettings, account: Account, shared: Shared) -> Iterator[Finding]:
+    """What is shown and not needed: a price, where none is typed, and advice, where it is wanted."""
+    if settings.price is None:
+        price = account.price(settings.id, CHECK_S)
+        if isinstance(price, Unreadable):
+            text = f"Nebius' calculator does not say ({price.why}): set price in its table"
+            yield Finding("lacking", "price", text)
+        else:
+            yield Finding("ok", "price", "Nebius' calculator says one")
+    advisor = advisor_of(settings, account, shared)
+    if advisor is not None:
+        advice = advisor.look(CHECK_S)
+        if isinstance(advice, Unreadable):
+            text = f"how much room there is stays unknown ({advice.why})"
+            yield Finding("lacking", "capacity advice", text)
+        else:
+            yield Finding("ok", "capacity advice", "is told")
 
 
 def _set_up(vm: Vm) -> Iterator[Finding]:

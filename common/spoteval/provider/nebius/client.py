@@ -127,6 +127,9 @@ def vm_from(message: Any) -> Vm:
         state=int(status.state),
         recovery=int(spec.recovery_policy),
         preemptible=bool(spec.check_presence("preemptible")),
+        follows_spot_price=_follows_spot_price(spec),
+        platform=str(spec.resources.platform),
+        preset=str(spec.resources.preset or ""),
         project=str(message.metadata.parent_id),
         addresses=tuple(_addresses(status)),
     )
@@ -151,6 +154,12 @@ def refused_by(status: Any) -> Refused | None:
     fields = [one.details.field for one in errors if one.details is not None]
     quota = "quota" in str(getattr(status, "message", "")).lower()
     return Refused(str(name), fields[0] if fields else "quota_failure" if quota else "")
+
+
+def _follows_spot_price(spec: Any) -> bool:
+    """Earlier clients know of no such price."""
+    found = (getattr(spec, name, None) for name in ("follows_spot_price", "spot_pricing_policy"))
+    return any(one is not None for one in found)
 
 
 def _addresses(status: Any) -> list[str]:

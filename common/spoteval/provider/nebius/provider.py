@@ -1,15 +1,16 @@
 """One Nebius VM behind the contract."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from spoteval.clock import monotonic_s
 from spoteval.machine.metadata import ADDRESS, Metadata
 from spoteval.provider.configured import configured
 from spoteval.provider.contract import Observation, Price, Reply, State
 from spoteval.provider.nebius.account import Account
+from spoteval.provider.nebius.capacity import Advisor
 from spoteval.provider.nebius.client import Client, loaded, start_of, stop_of
 from spoteval.provider.nebius.settings import NebiusSettings
-from spoteval.provider.nebius.states import observed, stopped_by
+from spoteval.provider.nebius.states import Vm, observed, stopped_by
 from spoteval.provider.nebius.tokens import file_tokens, host_tokens
 from spoteval.provider.shared import Shared
 from spoteval.provider.token import Bearer
@@ -29,8 +30,11 @@ class _Known:
 class NebiusProvider:
     """All instances are looked at in one call; a start or stop is one request whose operation may fail later."""
 
-    def __init__(self, name: str, settings: NebiusSettings, account: Account) -> None:
+    def __init__(
+        self, name: str, settings: NebiusSettings, account: Account, advisor: Advisor | None
+    ) -> None:
         self._name, self._settings, self._account = name, settings, account
+        self._advisor = advisor
         self._known = _Known()
         account.batch.add(settings.id)
 
@@ -47,9 +51,10 @@ class NebiusProvider:
             return vm
         if observed(vm, None, None).state is not State.STOPPED:
             self._known = _Known()
-        elif not self._known.is_read:
+            return observed(vm, None, None)
+        if not self._known.is_read:
             self._learn(until_s)
-        return observed(vm, self._known.stop, self._known.advice)
+        return observed(vm, self._known.stop, self._advised(vm, until_s))
 
     def start(self, deadline_s: float) -> Reply:
         """One `Start`."""
@@ -60,11 +65,21 @@ class NebiusProvider:
         """One `Stop`."""
         return self._account.call(stop_of(self._settings.id), deadline_s)
 
-    def price(self, deadline_s: float) -> Reading[Price]:  # noqa: ARG002
-        """What was typed: the list price of a preemptible VM stands on a page."""
-        if self._settings.price is None:
-            return Unreadable(f"price: none is set in [instance.{self._name}]")
-        return configured(self._settings.price)
+    def price(self, deadline_s: float) -> Reading[Price]:
+        """What was typed, else what Nebius' calculator says."""
+        if self._settings.price is not None:
+            return configured(self._settings.price)
+        found = self._account.price(self._settings.id, deadline_s)
+        if not isinstance(found, Unreadable):
+            return found
+        return replace(found, why=f"{found.why} (or set price in [instance.{self._name}])")
+
+    def _advised(self, vm: Vm, until_s: float) -> str | None:
+        """What became of the last start, else how much room there is said to be."""
+        if self._known.advice is not None or self._advisor is None:
+            return self._known.advice
+        region = self._settings.region or ""
+        return self._advisor.word(vm, region, until_s - monotonic_s())
 
     def _learn(self, until_s: float) -> None:
         """From the operations of the VM: the one call that tells both."""
@@ -83,7 +98,19 @@ class NebiusProvider:
 def nebius_provider(table: Table, shared: Shared) -> NebiusProvider:
     """The provider of a table [instance.NAME]; raises ShapeError, or what `shared.secret` raises."""
     settings = settings_in(NebiusSettings, table)
-    return NebiusProvider(table.place.rpartition(".")[2], settings, account_of(settings, shared))
+    if settings.tenant is not None and settings.region is None:
+        raise table.error("region", "the VM's own, such as `eu-north1`: advice of a tenant has all")
+    name, account = table.place.rpartition(".")[2], account_of(settings, shared)
+    return NebiusProvider(name, settings, account, advisor_of(settings, account, shared))
+
+
+def advisor_of(settings: NebiusSettings, account: Account, shared: Shared) -> Advisor | None:
+    """The one advisor of a tenant; None where none is named."""
+    tenant = settings.tenant
+    if tenant is None:
+        return None
+    own = ("nebius-advice", id(account), tenant)
+    return shared.one(own, lambda: Advisor(account.client, tenant, shared.clock))
 
 
 def account_of(settings: NebiusSettings, shared: Shared) -> Account:

@@ -10,7 +10,7 @@ from spoteval.settings.money import Money
 
 @dataclass(frozen=True, slots=True)
 class NebiusSettings:
-    """The VM, who asks, and its price: preemptible VMs have a list price, and no market."""
+    """The VM, who asks, what it costs, and whose advice is read."""
 
     id: str = field(metadata=key(NAME, "such as `computeinstance-e00example`"))
     identity: str = field(
@@ -21,7 +21,17 @@ class NebiusSettings:
         ),
     )
     price: Money | None = field(
-        default=None, metadata=key(DATED_RATE, "of the whole VM, as you looked it up")
+        default=None,
+        metadata=key(
+            DATED_RATE, "of the whole VM, as you looked it up; else by Nebius' calculator"
+        ),
+    )
+    tenant: str | None = field(
+        default=None,
+        metadata=key(TEXT, "whose advice about capacity is shown while the VM is off"),
+    )
+    region: str | None = field(
+        default=None, metadata=key(TEXT, "of the VM, for that advice; held against [grant] too")
     )
     endpoint_url: str | None = field(
         default=None, metadata=key(TEXT, "of the API, in the clear, for tests")

@@ -68,6 +68,9 @@ class Vm:
     state: int
     recovery: int = FAIL
     preemptible: bool = False
+    follows_spot_price: bool = False
+    platform: str = ""
+    preset: str = ""
     project: str = ""
     addresses: tuple[str, ...] = ()
 
