@@ -20,6 +20,7 @@ from power.worlds import World
 from s3_server import free_port
 
 DIE_S = 60.0
+PF_EXITING = 0x4
 
 
 class Plugged:
@@ -155,13 +156,19 @@ def _space(pid: int) -> str:
 def _state(process: Path) -> str:
     """Its letter; X for one that is gone. A process has several threads, any of which may still run."""
     try:
-        states = [
-            (path / "stat").read_text().rpartition(")")[2].split()[0]
-            for path in process.glob("task/*")
-        ]
+        states = [_letter((path / "stat").read_text()) for path in process.glob("task/*")]
     except OSError:
         return "X"
     return next((state for state in states if state not in "DZX"), "X")
+
+
+def _letter(stat: str) -> str:
+    """X also for a thread on its way out: PID 1 of the machine sleeps there until all others have gone.
+
+    State and flags are the third and ninth field of /proc/PID/stat: proc(5); PF_EXITING: linux/sched.h.
+    """
+    fields = stat.rpartition(")")[2].split()
+    return "X" if int(fields[6]) & PF_EXITING else fields[0]
 
 
 def _alive(processes: Sequence[Path]) -> str:
