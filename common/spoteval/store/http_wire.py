@@ -11,7 +11,7 @@ import re
 import select
 import socket
 import ssl
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.client import HTTPException
@@ -121,7 +121,10 @@ class Connection:
     """One socket, and what was read of it beyond the last answer."""
 
     def __init__(self, sock: socket.socket) -> None:
+        # A timeout of the socket's own costs two calls of the kernel for each piece, also where nothing is waited for.
+        sock.settimeout(0)
         self._sock, self._rest = sock, b""
+        self._readable, self._writable = _poll(sock, select.POLLIN), _poll(sock, select.POLLOUT)
         self.used_s, self.is_kept = 0.0, True
 
     def close(self) -> None:
@@ -131,9 +134,7 @@ class Connection:
 
     def has_news(self) -> bool:
         """Whether something can be read though nothing was asked: mostly its end."""
-        poll = select.poll()
-        poll.register(self._sock, select.POLLIN)
-        return bool(poll.poll(0)) or bool(self._rest)
+        return bool(self._rest) or bool(self._readable.poll(0))
 
     def ask(
         self,
@@ -145,8 +146,7 @@ class Connection:
     ) -> Answer:
         """One request and its answer. A service may refuse before it has read all: then its answer is read first."""
         try:
-            self._send(head, deadline, pace)
-            for piece in body:
+            for piece in _with_head(head, body):
                 self._send(piece, deadline, pace)
         except TimeoutError:
             raise
@@ -164,9 +164,10 @@ class Connection:
             piece = view[:most]
             if pace is not None:
                 pace.wait(len(piece), deadline)
+            view = view[len(piece) :]
             while piece:
-                sent = _patient(self._sock, self._sock.send, piece, deadline)
-                piece, view = piece[sent:], view[sent:]
+                sent = self._patient(self._sock.send, piece, self._writable, deadline)
+                piece = piece[sent:]
 
     def _answer(self, deadline: Deadline, bare: bool) -> Answer:
         while True:
@@ -240,27 +241,54 @@ class Connection:
         return b"".join(pieces)
 
     def _received(self, deadline: Deadline, most: int = _CHUNK) -> bytes:
-        piece = _patient(self._sock, self._sock.recv, min(most, _CHUNK), deadline)
+        piece = self._patient(self._sock.recv, min(most, _CHUNK), self._readable, deadline)
         if not piece:
             raise _Ended(104, "Connection reset by peer")
         return piece
 
+    def _patient(
+        self, act: Callable[[A], R], argument: A, ready: "select.poll", deadline: Deadline
+    ) -> R:
+        """One send or receive: after READ_S of silence TimeoutError, at the deadline Overrun."""
+        silent_s = 0.0
+        while True:
+            left_s = deadline.left_s
+            if left_s <= 0:
+                raise Overrun
+            try:
+                return act(argument)
+            except BlockingIOError:
+                awaited = ready
+            except (
+                ssl.SSLWantReadError
+            ):  # TLS may have to read before it can write, and the other way round
+                awaited = self._readable
+            except ssl.SSLWantWriteError:
+                awaited = self._writable
+            wait_s = min(LOOK_S, READ_S - silent_s, left_s)
+            if not awaited.poll(wait_s * 1000):
+                silent_s += wait_s
+                if silent_s >= READ_S:
+                    raise TimeoutError("timed out")
 
-def _patient(sock: socket.socket, act: Callable[[A], R], argument: A, deadline: Deadline) -> R:
-    """One send or receive: after READ_S of silence TimeoutError, at the deadline Overrun."""
-    silent_s = 0.0
-    while True:
-        left_s = deadline.left_s
-        if left_s <= 0:
-            raise Overrun
-        wait_s = min(LOOK_S, READ_S - silent_s, left_s)
-        sock.settimeout(wait_s)
-        try:
-            return act(argument)
-        except TimeoutError:
-            silent_s += wait_s
-            if silent_s >= READ_S:
-                raise
+
+def _with_head(head: bytes, body: Iterable[bytes | memoryview]) -> Iterator[bytes | memoryview]:
+    """The pieces of a request; a small first one goes in one piece with the head, so that one call sends both."""
+    for piece in body:
+        if head and len(piece) <= _CHUNK:
+            piece = b"".join((head, piece))  # noqa: PLW2901 - what is yielded
+        elif head:
+            yield head
+        head = b""
+        yield piece
+    if head:
+        yield head
+
+
+def _poll(sock: socket.socket, event: int) -> "select.poll":
+    poll = select.poll()
+    poll.register(sock, event)
+    return poll
 
 
 class _overrun:  # noqa: N801 - reads as the statement that it is

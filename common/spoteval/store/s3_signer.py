@@ -1,11 +1,12 @@
 """Requests of the hot path: where they go, and botocore's own signature on them, by a clock that may be corrected."""
 
 import base64
+import hmac
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, cast
 from urllib.parse import quote, unquote, urlsplit
 
 import botocore.session
@@ -24,25 +25,17 @@ _AGENT = f"spoteval/{__version__}"
 _DATE = "%Y%m%dT%H%M%SZ"
 
 
-class _Headers(dict[str, str]):
-    """What the signer asks of headers. botocore's own are messages of `email`, half the cost of a signature."""
-
-    def get_all(self, name: str) -> list[str]:
-        """Each is there once."""
-        return [self[name]]
-
-
 @dataclass(slots=True)
 class _Request:
-    """What the signer asks of a request."""
+    """What the signer asks of a request. botocore's own headers are messages of `email`, half a signature's cost."""
 
     method: str
     url: str
-    headers: _Headers
+    headers: dict[str, str]
     context: dict[str, str]
     params: None = None
     body: None = None
-    lower: _Headers | None = None
+    lower: dict[str, str] | None = None
     """The headers that are signed, once they are asked for."""
 
 
@@ -51,38 +44,58 @@ class _Auth(S3SigV4Auth):  # type: ignore[misc, unused-ignore]
 
     _day_key: tuple[str, bytes] = ("", b"")
 
+    def _sign(self, key: bytes, msg: str, hex: bool = False) -> Any:  # noqa: A002 - as inherited
+        """As the inherited method, in one call of OpenSSL."""
+        signed = hmac.digest(key, msg.encode(), "sha256")
+        return signed.hex() if hex else signed
+
     def signature(self, string_to_sign: str, request: Any) -> str:
         """As the inherited method; the key of a day is derived once."""
         signer: Any = self
-        day = request.context["timestamp"][:8]
-        if self._day_key[0] != day:
-            key = signer._sign(f"AWS4{self.credentials.secret_key}".encode(), day)
+        day, day_key = request.context["timestamp"][:8], self._day_key  # which threads share
+        if day_key[0] != day:
+            key = self._sign(f"AWS4{self.credentials.secret_key}".encode(), day)
             for word in (signer._region_name, signer._service_name, "aws4_request"):
-                key = signer._sign(key, word)
-            self._day_key = day, key
-        return str(signer._sign(self._day_key[1], string_to_sign, hex=True))
+                key = self._sign(key, word)
+            day_key = self._day_key = day, key
+        return str(self._sign(day_key[1], string_to_sign, hex=True))
 
     def payload(self, request: Any) -> str:
         """The digest, as the caller took it."""
         return str(request.context["sha256"])
 
     def headers_to_sign(self, request: Any) -> Any:
-        """All of them, and the host; asked for twice a signature."""
+        """All of them, and the host, in their order; asked for twice a signature."""
         if request.lower is None:
-            lower = _Headers((name.lower(), value) for name, value in request.headers.items())
+            lower = {name.lower(): value for name, value in request.headers.items()}
             lower["host"] = request.context["host"]
-            request.lower = lower
+            request.lower = dict(sorted(lower.items()))
         return request.lower
 
     def canonical_headers(self, headers_to_sign: Any) -> str:
-        """As the inherited method, of headers that are there once, in lower case."""
+        """As the inherited method, of headers that are there once, in lower case and in order."""
         return "\n".join(
-            f"{name}:{' '.join(value.split())}" for name, value in sorted(headers_to_sign.items())
+            [f"{name}:{' '.join(value.split())}" for name, value in headers_to_sign.items()]
         )
 
     def signed_headers(self, headers_to_sign: Any) -> str:
         """The same of the names."""
-        return ";".join(sorted(headers_to_sign))
+        return ";".join(headers_to_sign)
+
+    def canonical_request(self, request: Any) -> str:
+        """As the inherited method, which would take the address apart that was put together for it."""
+        path, _, query = request.context["target"].partition("?")
+        headers, signer = self.headers_to_sign(request), cast("Any", self)
+        lines = [
+            request.method,
+            path,
+            signer.canonical_query_string(request) if query else "",
+            self.canonical_headers(headers),
+            "",
+            self.signed_headers(headers),
+            self.payload(request),
+        ]
+        return "\n".join(lines)
 
     def add_auth(self, request: Any) -> None:
         """As the inherited method, which would ask the host's clock."""
@@ -108,6 +121,7 @@ class Signer:
             self._auth: _Auth | None = None
             self._address = address_of(session, place, bucket)
             self.route = _route(self._address.base, session)
+            self._host, self._second = self.route.netloc, (datetime.min.replace(tzinfo=UTC), "")
         except (BotoCoreError, ValueError, OSError) as error:
             raise unmade(url, place.endpoint_url, error) from None
 
@@ -124,12 +138,16 @@ class Signer:
         if self._credentials is None:
             raise NoCredentialsError
         target = self._address.path + quote(key, safe="-._~/") + query
+        second = self._second  # threads share it
+        if second[0] != at:
+            second = self._second = at, at.strftime(_DATE)
         context = {
-            "timestamp": at.strftime(_DATE),
+            "timestamp": second[1],
             "sha256": sha256,
-            "host": self.route.netloc,
+            "host": self._host,
+            "target": target,
         }
-        request = _Request(method, self._address.base + target, _Headers(headers), context)
+        request = _Request(method, self._address.base + target, dict(headers), context)
         frozen = self._credentials.get_frozen_credentials()
         auth = self._auth
         if auth is None or auth.credentials != frozen:
@@ -138,7 +156,7 @@ class Signer:
         shown = target if self.route.proxy is None or self.route.tls else request.url
         lines = [
             f"{method} {shown} HTTP/1.1",
-            f"Host: {self.route.netloc}",
+            f"Host: {self._host}",
             f"User-Agent: {_AGENT}",
         ]
         lines += [f"{name}: {value}" for name, value in request.headers.items()]
