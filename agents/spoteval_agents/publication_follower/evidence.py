@@ -179,17 +179,17 @@ class Below:
         if os.fspath(path).startswith("/") and not os.fspath(path).startswith(f"{self._top}/"):
             raise ValueError(f"{path}: leads out of {self._top}")
         at = self._folder(folder, path)
-        with opened(path, name, at) as file:
-            before = os.fstat(file.fileno())
-            os.fsync(file.fileno())
-            stream = screen.stream()
-            data, blob = _read(file, before.st_size, stream)
-            after = os.fstat(file.fileno())
+        descriptor, before = _plain(path, name, at)
+        try:
+            os.fsync(descriptor)
+            data, blob, secret = _looked_through(descriptor, before.st_size, screen)
+            after = os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
         ident = _ident(before)
-        shown = _ident(os.stat(name, dir_fd=at, follow_symlinks=False))
-        if not _ident(after) == ident == shown:
+        shown = os.stat(name, dir_fd=at, follow_symlinks=False)
+        if not _ident(after) == ident == _ident(shown):
             raise Changed(f"{path}: changed while it was read")
-        secret = stream.found
         if secret is None and (data is None or data.startswith(_ZIP)):
             secret = screen.inside(path)
         return Evidence(path, ident, before.st_mode & 0o777, blob, data, secret)
@@ -223,16 +223,22 @@ def refuse_outside(path: Path, top: Path) -> None:
         raise ValueError(f"{path}: leads out of {top}")
 
 
-def opened(path: Path, name: str | None = None, at: int | None = None) -> BufferedReader:
+def opened(path: Path) -> BufferedReader:
     """The file, open; raises ValueError for whatever is none."""
+    return os.fdopen(_plain(path, path)[0], "rb")
+
+
+def _plain(path: Path, name: str | Path, at: int | None = None) -> tuple[int, os.stat_result]:
+    """A descriptor of the file `name` in the folder `at`, and what is there; `path` is how errors call it."""
     try:
-        descriptor = os.open(path if name is None else name, _FLAGS, dir_fd=at)
+        descriptor = os.open(name, _FLAGS, dir_fd=at)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
-    if not S_ISREG(os.fstat(descriptor).st_mode):
+    found = os.fstat(descriptor)
+    if not S_ISREG(found.st_mode):
         os.close(descriptor)
         raise ValueError(f"{path}: not a plain file")
-    return os.fdopen(descriptor, "rb")
+    return descriptor, found
 
 
 def blob_of(data: bytes) -> Blob:
@@ -250,6 +256,27 @@ def sync_names(directory: Path, top: Path) -> None:
     chain = [directory, *directory.parents]
     for folder in chain[: chain.index(top) + 1] if top in chain else chain[:1]:
         sync_directory(folder)
+
+
+def _looked_through(
+    descriptor: int, size: int, screen: Screen
+) -> tuple[bytes | None, Blob, str | None]:
+    """Bytes, digest, and whose secret is in them. What is small is read in one piece, without a file around it."""
+    if size <= IN_MEMORY_BYTES:
+        data = _all_of(descriptor, size)
+        return data, blob_of(data), screen.needles.found_in(data)
+    stream = screen.stream()
+    with open(descriptor, "rb", closefd=False) as file:
+        found, blob = _read(file, size, stream)
+    return found, blob, stream.found
+
+
+def _all_of(descriptor: int, size: int) -> bytes:
+    """To the end, one byte more than there were at most: then it has grown, and is not taken."""
+    data = os.read(descriptor, size + 1)
+    while len(data) < size and (more := os.read(descriptor, size + 1 - len(data))):
+        data += more
+    return data
 
 
 def _read(file: BufferedReader, size: int, stream: Stream) -> tuple[bytes | None, Blob]:

@@ -24,7 +24,10 @@ class Needles:
 
     def found_in(self, data: bytes) -> str | None:
         """The name of the first credential of which a form stands in the bytes."""
-        return next((name for name, form in self.forms if form in data), None)
+        for name, form in self.forms:
+            if form in data:
+                return name
+        return None
 
 
 class Stream:

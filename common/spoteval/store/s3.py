@@ -7,7 +7,7 @@ cost through its client, which is left what is rare.
 import copy
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -104,7 +104,8 @@ class S3Store:
 
     def put(self, key: str, data: bytes) -> Put:
         """Create `key` with `data`."""
-        return self._put(key, lambda: body_of(data), len(data))
+        body = nullcontext(body_of(data))
+        return self._put(key, lambda: body, len(data))
 
     def put_file(self, key: str, path: Path) -> Put:
         """Create `key` with the bytes of a file."""
