@@ -84,8 +84,9 @@ def _state(paths: RunPaths, files: Iterable[Path]) -> Iterator[OnDisk]:
 
 def _on_disk(paths: RunPaths, name: str, manner: Manner) -> Iterator[OnDisk]:
     """Nothing where the file went away since it was listed."""
+    path = paths.root / name
     try:
-        yield OnDisk(name, paths.root / name, ident_of(paths.root / name), manner)
+        yield OnDisk(name, path, ident_of(path), manner)
     except FileNotFoundError:
         return
 

@@ -1,5 +1,6 @@
 """Which files of a run's directory are ours to publish, and in which manner."""
 
+import os
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -40,11 +41,21 @@ def is_temporary(name: str) -> bool:
 
 def own_names(run_dir: Path) -> Iterator[str]:
     """Paths in a run's directory that are ours to publish, sorted. The harness's directory is not entered."""
-    for top in sorted(run_dir.iterdir()) if run_dir.is_dir() else ():
-        below = (
-            sorted(top.rglob("*")) if top.is_dir() and top.name not in ("work", "epochs") else ()
-        )
-        for path in (top, *below):
-            name = path.relative_to(run_dir).as_posix()
-            if manner_of(name) is not None and path.is_file():
-                yield name
+    for top in _entries(run_dir):
+        if not top.is_dir():
+            names = [top.name] if top.is_file() else []
+        elif top.name in ("work", "epochs"):
+            continue
+        else:
+            below = (path for path in sorted(Path(top.path).rglob("*")) if path.is_file())
+            names = [path.relative_to(run_dir).as_posix() for path in below]
+        yield from (name for name in names if manner_of(name) is not None)
+
+
+def _entries(folder: Path) -> list["os.DirEntry[str]"]:
+    """Most are files: what the listing says of them is not asked once more."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
