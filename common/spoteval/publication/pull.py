@@ -5,7 +5,6 @@ there with the digest of its manifest is not fetched again.
 """
 
 import errno
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -194,8 +193,8 @@ def _record(store: Store, run: str, place: Target, pulled: _Pulled) -> dict[str,
 
 
 def _file_record(item: TreeFile) -> dict[str, object]:
-    digest = hashlib.sha256(item.data).hexdigest()
-    return {"path": item.path, "size": len(item.data), "sha256": digest, "mode": item.mode}
+    size = len(item.data)
+    return {"path": item.path, "size": size, "sha256": item.sha256, "mode": item.mode}
 
 
 def _episodes(pulled: list[dict[str, object]]) -> int:

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 from spoteval.episode import Extra
 from spoteval.publication.keys import MANIFEST, part_key, run_prefix, safe_path
@@ -14,7 +14,7 @@ from spoteval.shape import Unreadable
 from spoteval.store.contract import NotThere, Store, Stored
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: the digest is taken once
 class TreeFile:
     """One file of the tree, as it was published. `is_held`: it lies in its place already, and was not fetched."""
 
@@ -23,7 +23,7 @@ class TreeFile:
     mode: int = 0o644
     is_held: bool = False
 
-    @property
+    @cached_property
     def sha256(self) -> str:
         """The digest of its bytes."""
         return hashlib.sha256(self.data).hexdigest()
