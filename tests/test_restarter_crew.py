@@ -117,6 +117,48 @@ def test_a_quick_lane_stays_one_thread(tmp_path: Path) -> None:
     assert names == {"quick-one-0"}
 
 
+def test_a_lane_that_was_slow_once_is_one_thread_again(tmp_path: Path) -> None:
+    """As many as it took then would get in each other's way for ever."""
+    together = threading.Barrier(3)
+    slow = [True] * 3
+
+    def look() -> None:
+        if slow and slow.pop():
+            together.wait(LONG_S)
+
+    lane = [served(tmp_path / f"s{n}", "slow-once", look) for n in range(3)]
+    crew = Threads(lane)
+    run(lane, Until(lambda: not slow), read_now, Notifier({}), crew)
+    settled = Until(lambda: all(one.busy_since_s is None for one in lane))
+    for _ in range(9):
+        while settled.wait(1).reason == "time":
+            pass
+        for one in lane:
+            one.busy_since_s = 0.0
+            crew.hand(one)
+    while settled.wait(1).reason == "time":
+        pass
+    alive = {thread.name for thread in threading.enumerate() if "slow-once" in thread.name}
+    assert len(alive) == 1
+
+
+def test_a_thread_goes_on_while_the_others_hang(tmp_path: Path) -> None:
+    """Quick as it is, it is not one too many: two are stuck, and more instances wait."""
+    answers, looks = threading.Event(), list[float]()
+    stuck = [served(tmp_path / f"s{n}", "mixed", lambda: answers.wait(LONG_S)) for n in range(2)]
+    quick = [served(tmp_path / f"q{n}", "mixed", lambda: looks.append(1)) for n in range(9)]
+    crew = Threads([*stuck, *quick])
+    for one in (*stuck, *quick):
+        crew.hand(one)
+    begun, done = Until(lambda: bool(looks)), Until(lambda: len(looks) == len(quick))
+    while begun.wait(1).reason == "time":
+        crew.tend()
+    while done.wait(1).reason == "time":
+        pass
+    answers.set()
+    assert len(looks) == len(quick)
+
+
 def test_what_nobody_can_get_over_ends_the_process(tmp_path: Path) -> None:
     """A bug in a thread is not a thread that quietly serves no more."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Protocol
 
 from spoteval.clock import monotonic_s
@@ -12,7 +12,7 @@ HANDS = 16
 """Most threads of a lane: with 10 s for each look at a dead provider, 16 instances of it take 10 s, 160 take 100."""
 DRAIN_S = 4.0
 """In this time a queue should be empty: so many threads as that needs, by what one look takes. More of them only get
-in each other's way."""
+in each other's way, so one that the others can do without ends."""
 
 
 class Crew(Protocol):
@@ -49,7 +49,7 @@ class Threads:
         sizes: dict[str, int] = {}
         for one in served:
             sizes[one.lane] = sizes.get(one.lane, 0) + 1
-        self._lanes = {lane: _Lane(self, lane, min(hands, size)) for lane, size in sizes.items()}
+        self._lanes = {lane: _Lane(self, lane, size, hands) for lane, size in sizes.items()}
 
     def hand(self, one: Served) -> None:
         """Put it into the queue of its lane."""
@@ -64,11 +64,12 @@ class Threads:
 class _Lane:
     """The instances of one provider, and those who serve them."""
 
-    def __init__(self, crew: Threads, name: str, most: int) -> None:
+    def __init__(self, crew: Threads, name: str, size: int, most: int) -> None:
         self.queue: SimpleQueue[Served] = SimpleQueue()
         self._crew = crew
-        self._name, self._most = name, most
+        self._name, self._size, self._most = name, size, min(most, size)
         self._hands = 0
+        self._counting = Lock()
         self._each_s = 0.0
         self._taken = self._taken_before = 0
         self._grow()
@@ -83,8 +84,9 @@ class _Lane:
             self._grow()
 
     def _grow(self) -> None:
-        name = f"{self._name}-{self._hands}"
-        self._hands += 1
+        with self._counting:
+            name = f"{self._name}-{self._hands}"
+            self._hands += 1
         Thread(target=self._work, name=name, daemon=True).start()
 
     def _work(self) -> None:
@@ -100,3 +102,18 @@ class _Lane:
             took_s = monotonic_s() - began_s
             self._each_s += (took_s - self._each_s) / 8
             one.busy_since_s = None
+            if self._is_one_too_many():
+                return
+
+    def _is_one_too_many(self) -> bool:
+        """Whether all instances would be served in time by one less; then one less there is.
+
+        Not while somebody waits: the others may all be stuck in calls that hang.
+        """
+        with self._counting:
+            others = self._hands - 1
+            late = self._size * self._each_s > DRAIN_S * others
+            if others < 1 or late or not self.queue.empty():
+                return False
+            self._hands = others
+            return True

@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from operator import attrgetter
 from pathlib import Path
 
 from spoteval.files import give_path_to_owner, sync, sync_directory
@@ -31,8 +31,10 @@ class FileStore:
 
     def get(self, key: str) -> bytes:
         """The bytes of `key`."""
+        self._refuse_bad(key)
         try:
-            return self._path(key).read_bytes()
+            with open(f"{self._root}/{key}", "rb") as file:  # noqa: PTH123 - once a poll of each instance
+                return file.read()
         except (FileNotFoundError, IsADirectoryError) as error:
             self._refuse_absent_root()
             raise NotThere(f"{self.url}/{key}: no such object") from error
@@ -41,11 +43,12 @@ class FileStore:
 
     def list(self, prefix: str) -> Iterator[Stored]:
         """Every object whose key begins with `prefix`, in the order of keys."""
-        self._refuse_absent_root()
         above = prefix.rpartition("/")[0]
         found: Found = []
-        self._gather(str(self._root / above), f"{above}/" if above else "", found)
-        found.sort(key=lambda item: item.key)
+        self._gather(f"{self._root}/{above}", f"{above}/" if above else "", found)
+        if not found:
+            self._refuse_absent_root()
+        found.sort(key=attrgetter("key"))
         yield from (item for item in found if item.key.startswith(prefix))
 
     def _gather(self, directory: str, keys: str, found: Found) -> None:
@@ -74,9 +77,12 @@ class FileStore:
             raise StoreError(f"{self.url}/{key}: {error.strerror}") from error
 
     def _path(self, key: str) -> Path:
+        self._refuse_bad(key)
+        return self._root / key
+
+    def _refuse_bad(self, key: str) -> None:
         if (why := key_error(key)) is not None:
             raise StoreRefused(f"{self.url}: {why}")
-        return self._root / key
 
     def _refuse_absent_root(self) -> None:
         if not self._root.is_dir():
@@ -87,10 +93,10 @@ def _stored(entry: "os.DirEntry[str]", key: str) -> Stored | None:
     """One object; None for what is being written, has just gone, or is no file."""
     if entry.name.startswith(".tmp-"):
         return None
-    with suppress(FileNotFoundError):
-        if entry.is_file():
-            return Stored(key, entry.stat().st_size)
-    return None
+    try:
+        return Stored(key, entry.stat().st_size) if entry.is_file() else None
+    except FileNotFoundError:
+        return None
 
 
 def _link_new(target: Path, root: Path, write: Writer) -> Put:
