@@ -1,13 +1,13 @@
 """Provider `aws` against a fake EC2 under the policy of its page."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
 
+from cloud_machine import OnMachine, listening
 from cloud_scenarios import Between, CloudScenarios, Forms, more
 from fakes.aws import REGION, FakeEc2, FakeImds, error
 from fakes.machine import GOOD, Machine, fails_later, refused
@@ -37,13 +37,12 @@ def policy() -> dict[str, object]:
     return found
 
 
-class AwsCloud:
+class AwsCloud(OnMachine):
     """One spot instance of a persistent request, in one region."""
 
     restarts_itself = True
     says_cause = True
     says_last_start = True
-    bills_poweroff = False
 
     def __init__(self, ec2: FakeEc2, imds: FakeImds, clock: Clock, machine: Machine) -> None:
         self.ec2, self.imds, self.clock, self.machine = ec2, imds, clock, machine
@@ -61,17 +60,8 @@ class AwsCloud:
         }
         return Table(values, "instance.gpu-1")
 
-    def preempts(self) -> None:
-        self.machine.stop("preempted")
-
     def has_room(self) -> None:
         self.machine.start()
-
-    def operator_stops(self) -> None:
-        self.machine.stop("user")
-
-    def guest_powers_off(self) -> None:
-        self.machine.stop("guest")
 
     def deletes(self) -> None:
         self.ec2.machines.clear()
@@ -112,9 +102,7 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsCloud]:
     clock = Clock()
     machine = Machine(clock)
     ec2, imds = FakeEc2({ID: machine}, policy()), FakeImds()
-    with ExitStack() as stack:
-        stack.enter_context(ec2.listening())
-        stack.enter_context(imds.listening())
+    with listening(ec2, imds):
         yield AwsCloud(ec2, imds, clock, machine)
 
 

@@ -1,11 +1,11 @@
 """Provider `azure` against a fake Resource Manager under the role of its page."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import Any, ClassVar
 
 import pytest
 
+from cloud_machine import AWAY, OnMachine, listening
 from cloud_scenarios import Between, CloudScenarios, Forms
 from fakes.azure import FakeArm, FakeAzureMetadata, error, vm_id
 from fakes.machine import GOOD, Machine, fails_later, refused
@@ -19,11 +19,7 @@ from spoteval.provider.shared import Shared
 from spoteval.shape import Table, Unreadable
 
 OUTAGES = (
-    Reply(503, "<html>away</html>"),
-    Reply(200, '{"half": ', then="half"),
-    Reply(200, "", then="reset"),
-    Reply(200, "<html>a captive portal</html>"),
-    Reply(200, "[1, 2]"),
+    *AWAY,
     error(500, "InternalServerError"),
 )
 
@@ -34,10 +30,9 @@ def actions() -> set[str]:
     return set(found["Actions"])
 
 
-class AzureCloud:
+class AzureCloud(OnMachine):
     """One Spot VM in one group."""
 
-    restarts_itself = False
     says_cause = True
     says_last_start = False
     bills_poweroff = True
@@ -58,19 +53,6 @@ class AzureCloud:
             "metadata_url": self.metadata.url,
         }
         return Table(values, f"instance.{name}")
-
-    def preempts(self) -> None:
-        self.machine.stop("preempted")
-
-    def has_room(self) -> None:
-        """It restarts nothing by itself."""
-
-    def operator_stops(self) -> None:
-        self.machine.stop("user")
-
-    def guest_powers_off(self) -> None:
-        self.machine.stop("guest")
-        self.machine.billed_off = True
 
     def deletes(self) -> None:
         self.arm.machines.clear()
@@ -107,9 +89,7 @@ def cloud() -> Iterator[AzureCloud]:
     clock = Clock()
     machine = Machine(clock)
     arm, metadata = FakeArm({"gpu-1": machine}, actions()), FakeAzureMetadata()
-    with ExitStack() as stack:
-        stack.enter_context(arm.listening())
-        stack.enter_context(metadata.listening())
+    with listening(arm, metadata):
         yield AzureCloud(arm, metadata, clock, machine)
 
 

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import pytest
 
+from cloud_machine import OnMachine
 from cloud_scenarios import Between, CloudScenarios, Forms
 from fakes.machine import Machine, fails_later, refused
 from restarter_world import Clock
@@ -26,10 +27,9 @@ KINDS = {200: "accepted", 503: "capacity", 429: "quota"}
 pytestmark = pytest.mark.runs("the programs of provider command are programs")
 
 
-class CommandCloud:
+class CommandCloud(OnMachine):
     """What the script prints is written before each call; what it was asked to do happens before the next."""
 
-    restarts_itself = False
     says_cause = True
     says_last_start = True
     bills_poweroff = True
@@ -49,19 +49,6 @@ class CommandCloud:
         self.outage: tuple[str, int] | None = None
         self.gone = False
         self.obeyed = 0
-
-    def preempts(self) -> None:
-        self.machine.stop("preempted")
-
-    def has_room(self) -> None:
-        """It restarts nothing by itself."""
-
-    def operator_stops(self) -> None:
-        self.machine.stop("user")
-
-    def guest_powers_off(self) -> None:
-        self.machine.stop("guest")
-        self.machine.billed_off = True
 
     def deletes(self) -> None:
         self.gone = True

@@ -1,16 +1,15 @@
 """Provider `gcp` against a fake Compute Engine under the role of its page."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import Any, ClassVar
 
 import pytest
 
+from cloud_machine import AWAY, OnMachine, listening, typed_price
 from cloud_scenarios import Between, CloudScenarios, Forms
 from fakes.gcp import PROJECT, ZONE, FakeGce, FakeGcpMetadata, error
 from fakes.machine import Machine, fails_later, refused
 from fakes.policy import pasted_json
-from fakes.server import Reply
 from restarter_world import Clock
 from spoteval.provider.contract import Finding, Observation
 from spoteval.provider.gcp.provider import gcp_provider
@@ -19,11 +18,7 @@ from spoteval.provider.shared import Shared
 from spoteval.shape import Table
 
 OUTAGES = (
-    Reply(503, "<html>away</html>"),
-    Reply(200, '{"half": ', then="half"),
-    Reply(200, "", then="reset"),
-    Reply(200, "<html>a captive portal</html>"),
-    Reply(200, "[1, 2]"),
+    *AWAY,
     error(500, "backendError"),
 )
 
@@ -34,13 +29,11 @@ def permissions() -> set[str]:
     return set(found["includedPermissions"])
 
 
-class GcpCloud:
+class GcpCloud(OnMachine):
     """One Spot VM in one zone."""
 
-    restarts_itself = False
     says_cause = True
     says_last_start = True
-    bills_poweroff = False
 
     def __init__(
         self, gce: FakeGce, metadata: FakeGcpMetadata, clock: Clock, machine: Machine
@@ -58,23 +51,9 @@ class GcpCloud:
             "endpoint_url": self.gce.url,
             "catalog_url": self.gce.url,  # which knows no prices
             "metadata_url": self.metadata.url,
+            **typed_price(price),
         }
-        if price is not None:
-            day = {"currency": "USD", "per": "hour", "as_of": "2026-11-20"}
-            values["price"] = {"amount": price, **day}
         return Table(values, "instance.gpu-1")
-
-    def preempts(self) -> None:
-        self.machine.stop("preempted")
-
-    def has_room(self) -> None:
-        """It restarts nothing by itself."""
-
-    def operator_stops(self) -> None:
-        self.machine.stop("user")
-
-    def guest_powers_off(self) -> None:
-        self.machine.stop("guest")
 
     def deletes(self) -> None:
         self.gce.machines.clear()
@@ -111,9 +90,7 @@ def cloud() -> Iterator[GcpCloud]:
     clock = Clock()
     machine = Machine(clock)
     gce, metadata = FakeGce({"gpu-1": machine}, permissions()), FakeGcpMetadata()
-    with ExitStack() as stack:
-        stack.enter_context(gce.listening())
-        stack.enter_context(metadata.listening())
+    with listening(gce, metadata):
         yield GcpCloud(gce, metadata, clock, machine)
 
 

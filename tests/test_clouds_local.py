@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import pytest
 
+from cloud_machine import OnMachine
 from cloud_scenarios import Between, CloudScenarios, Forms
 from fakes.machine import Machine, fails_later, refused
 from restarter_world import Clock
@@ -18,13 +19,11 @@ from spoteval.provider.local import LocalProvider
 DAMAGES = ("", "{", '{"format": 1, "state": 5}', '{"format": 1}')
 
 
-class LocalCloud:
+class LocalCloud(OnMachine):
     """The files of a local cloud, and a driver that answers while the provider waits."""
 
-    restarts_itself = False
     says_cause = True
     says_last_start = True
-    bills_poweroff = False
 
     def __init__(self, root: Path) -> None:
         self.clock = Clock()
@@ -36,18 +35,6 @@ class LocalCloud:
         self.damage: str | None = None
         self.gone = False
         self.asked: list[str] = []
-
-    def preempts(self) -> None:
-        self.machine.stop("preempted")
-
-    def has_room(self) -> None:
-        """It restarts nothing by itself."""
-
-    def operator_stops(self) -> None:
-        self.machine.stop("user")
-
-    def guest_powers_off(self) -> None:
-        self.machine.stop("guest")
 
     def deletes(self) -> None:
         self.gone = True

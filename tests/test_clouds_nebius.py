@@ -2,11 +2,11 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import Any, ClassVar
 
 import pytest
 
+from cloud_machine import OnMachine, listening, typed_price
 from cloud_scenarios import Between, CloudScenarios, Forms
 from fakes.machine import Machine, fails_later, refused
 from fakes.nebius import REGION, TENANT, Codes, FakeNebius, FakeNebiusMetadata, Wrong
@@ -35,13 +35,11 @@ def permits() -> set[str]:
     return {one["spec"]["role"] for one in pasted_json("nebius", "Permits")}
 
 
-class NebiusCloud:
+class NebiusCloud(OnMachine):
     """One preemptible VM in one project."""
 
-    restarts_itself = False
     says_cause = False  # Nebius tells no reason of a stop
     says_last_start = False
-    bills_poweroff = False
 
     def __init__(
         self, fake: FakeNebius, metadata: FakeNebiusMetadata, clock: Clock, machine: Machine
@@ -58,23 +56,9 @@ class NebiusCloud:
             "metadata_url": self.metadata.url,
             "tenant": TENANT,
             "region": REGION,
+            **typed_price(price),
         }
-        if price is not None:
-            day = {"currency": "USD", "per": "hour", "as_of": "2026-11-20"}
-            values["price"] = {"amount": price, **day}
         return Table(values, "instance.gpu-1")
-
-    def preempts(self) -> None:
-        self.machine.stop("preempted")
-
-    def has_room(self) -> None:
-        """It restarts nothing by itself."""
-
-    def operator_stops(self) -> None:
-        self.machine.stop("user")
-
-    def guest_powers_off(self) -> None:
-        self.machine.stop("guest")
 
     def deletes(self) -> None:
         self.fake.machines.clear()
@@ -112,9 +96,7 @@ def cloud() -> Iterator[NebiusCloud]:
     clock = Clock()
     machine = Machine(clock)
     fake, metadata = FakeNebius({"gpu-1": machine}, permits()), FakeNebiusMetadata()
-    with ExitStack() as stack:
-        stack.enter_context(fake.listening())
-        stack.enter_context(metadata.listening())
+    with listening(fake, metadata):
         yield NebiusCloud(fake, metadata, clock, machine)
 
 

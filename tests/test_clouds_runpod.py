@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from cloud_machine import AWAY, OnMachine
 from cloud_scenarios import Between, CloudScenarios, Forms, more
 from fakes.machine import Machine, fails_later, refused
 from fakes.policy import pasted_json
@@ -19,11 +20,7 @@ from spoteval.provider.shared import Shared
 from spoteval.shape import ShapeError, Table
 
 OUTAGES = (
-    Reply(503, "<html>away</html>"),
-    Reply(200, '{"half": ', then="half"),
-    Reply(200, "", then="reset"),
-    Reply(200, "<html>a captive portal</html>"),
-    Reply(200, "[1, 2]"),
+    *AWAY,
     problem(500),
     Reply(410, "<html>this version is gone</html>"),
     problem(404),
@@ -35,13 +32,11 @@ def scopes() -> dict[str, str]:
     return {name: str(word) for name, word in pasted_json("runpod", "Key").items()}
 
 
-class RunpodCloud:
+class RunpodCloud(OnMachine):
     """One pod on demand."""
 
-    restarts_itself = False
     says_cause = False  # Runpod's own reasons it does not tell apart
     says_last_start = True
-    bills_poweroff = False
 
     def __init__(self, fake: FakeRunpod, clock: Clock, machine: Machine) -> None:
         self.fake, self.clock, self.machine = fake, clock, machine
@@ -53,15 +48,6 @@ class RunpodCloud:
         """`[instance.gpu-1]`."""
         own = {"id": "pod-1", "gpus": 1, "identity": "runpod", "endpoint_url": self.fake.url}
         return Table({**own, **more}, "instance.gpu-1")
-
-    def preempts(self) -> None:
-        self.machine.stop("preempted")
-
-    def has_room(self) -> None:
-        """It restarts nothing by itself."""
-
-    def operator_stops(self) -> None:
-        self.machine.stop("user")
 
     def guest_powers_off(self) -> None:
         """A container that ends is started again; its own stop by the API is the only end."""

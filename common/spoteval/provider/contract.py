@@ -13,6 +13,13 @@ ReplyKind = Literal[
 ]
 
 ErrorKind = Literal["auth", "quota", "gone", "conflict", "rate", "timeout", "unknown"]
+_LOOKS: dict[ReplyKind, ErrorKind] = {
+    "auth": "auth",
+    "quota": "quota",
+    "gone": "gone",
+    "conflict": "conflict",
+    "rate": "rate",
+}
 
 
 class State(StrEnum):
@@ -86,6 +93,11 @@ class Unanswered(Unreadable):
 def unanswered(kind: ErrorKind, detail: str = "", retry_after_s: float | None = None) -> Unanswered:
     """A refusal of this kind, with what the provider said of it."""
     return Unanswered(f"{kind}:{detail}" if detail else kind, kind, retry_after_s)
+
+
+def kind_of_look(kind: ReplyKind) -> ErrorKind:
+    """The same of a look: it takes no room and has no price, so that a refusal for those is not understood."""
+    return _LOOKS.get(kind, "unknown")
 
 
 def error_kind(error: Unreadable) -> ErrorKind:

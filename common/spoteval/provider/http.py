@@ -11,10 +11,18 @@ from requests.adapters import HTTPAdapter
 
 from spoteval import __version__
 from spoteval.clock import monotonic_s
-from spoteval.provider.contract import unanswered
+from spoteval.provider.contract import ReplyKind, unanswered
 from spoteval.provider.within import Patience
 from spoteval.shape import Reading, Unreadable
 
+KIND_OF_STATUS: Mapping[int, ReplyKind] = {
+    401: "auth",
+    403: "auth",
+    404: "gone",
+    409: "conflict",
+    429: "rate",
+}
+"""What a status says by itself, at every cloud."""
 MOST_BYTES = 32 * 1024 * 1024
 """A list of prices has 10 MB; an answer without end is none."""
 CONNECT_S = 8.0

@@ -2,7 +2,14 @@
 
 from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, ReadTimeoutError
 
-from spoteval.provider.contract import ErrorKind, Reply, ReplyKind, Unanswered, unanswered
+from spoteval.provider.contract import (
+    ErrorKind,
+    Reply,
+    ReplyKind,
+    Unanswered,
+    kind_of_look,
+    unanswered,
+)
 
 DRY_RUN = "DryRunOperation"
 _KINDS: dict[str, ReplyKind] = {
@@ -36,13 +43,6 @@ _KINDS: dict[str, ReplyKind] = {
 }
 STALE = frozenset(["ExpiredToken", "RequestExpired", "InvalidClientTokenId", "AuthFailure"])
 """Newer keys may help."""
-_ASKED: dict[ReplyKind, ErrorKind] = {
-    "auth": "auth",
-    "quota": "quota",
-    "gone": "gone",
-    "conflict": "conflict",
-    "rate": "rate",
-}
 
 
 def code_of(error: Exception) -> str:
@@ -57,7 +57,7 @@ def refusal(error: Exception) -> Unanswered:
     """A look that was not answered. Only the code is quoted: a message may hold what was encoded for an owner."""
     code = code_of(error)
     if code:
-        return unanswered(_ASKED.get(_KINDS.get(code, "unknown"), "unknown"), code)
+        return unanswered(kind_of_look(_KINDS.get(code, "unknown")), code)
     if isinstance(error, ConnectTimeoutError | ReadTimeoutError):
         return unanswered("timeout", "EC2 did not answer")
     return unanswered(*_without_answer(error))

@@ -8,15 +8,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from spoteval.provider.contract import (
-    ErrorKind,
     Observation,
     Reply,
     ReplyKind,
     State,
     Unanswered,
+    kind_of_look,
     unanswered,
 )
-from spoteval.provider.http import Answer
+from spoteval.provider.http import KIND_OF_STATUS, Answer
 
 STATES = {
     "creating": State.STARTING,
@@ -57,20 +57,6 @@ _KINDS: dict[str, ReplyKind] = {
     "NotFound": "gone",
     "ResourceGroupNotFound": "gone",
 }
-_BY_STATUS: dict[int, ReplyKind] = {
-    401: "auth",
-    403: "auth",
-    404: "gone",
-    409: "conflict",
-    429: "rate",
-}
-_LOOKS: dict[ReplyKind, ErrorKind] = {
-    "auth": "auth",
-    "quota": "quota",
-    "gone": "gone",
-    "conflict": "conflict",
-    "rate": "rate",
-}
 _DEEP = 6
 
 
@@ -92,7 +78,7 @@ def observed(vm: Mapping[str, Any], annotation: str | None, advice: str | None) 
 def refusal(answer: Answer) -> Unanswered:
     """A look that was refused. Only a code is quoted, never a message."""
     kind, code = kind_of(answer.status, answer.body)
-    return unanswered(_LOOKS.get(kind, "unknown"), code, answer.retry_after_s)
+    return unanswered(kind_of_look(kind), code, answer.retry_after_s)
 
 
 def reply_of(answer: Answer) -> Reply:
@@ -111,7 +97,7 @@ def kind_of(status: int, body: object) -> tuple[ReplyKind, str]:
         return "conflict", known or "409"  # of a VM that another operation works on
     if known is not None:
         return _KINDS[known], known
-    return _BY_STATUS.get(status, "unknown"), codes[0] if codes else str(status)
+    return KIND_OF_STATUS.get(status, "unknown"), codes[0] if codes else str(status)
 
 
 def codes_in(error: object, deep: int) -> Iterator[str]:

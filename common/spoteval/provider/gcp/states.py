@@ -9,15 +9,15 @@ from typing import Any
 
 from spoteval.clock import parse_stamp
 from spoteval.provider.contract import (
-    ErrorKind,
     Observation,
     Reply,
     ReplyKind,
     State,
     Unanswered,
+    kind_of_look,
     unanswered,
 )
-from spoteval.provider.http import Answer
+from spoteval.provider.http import KIND_OF_STATUS, Answer
 
 _STATES = {
     "PROVISIONING": State.STARTING,
@@ -64,20 +64,6 @@ _KINDS: dict[str, ReplyKind] = {
     "authError": "auth",
     "required": "auth",
 }
-_BY_STATUS: dict[int, ReplyKind] = {
-    401: "auth",
-    403: "auth",
-    404: "gone",
-    409: "conflict",
-    429: "rate",
-}
-_LOOKS: dict[ReplyKind, ErrorKind] = {
-    "auth": "auth",
-    "quota": "quota",
-    "gone": "gone",
-    "conflict": "conflict",
-    "rate": "rate",
-}
 
 
 def observed(vm: Mapping[str, Any], stop: str | None, advice: str | None) -> Observation:
@@ -114,7 +100,7 @@ def failed_with(operation: Mapping[str, Any]) -> str | None:
 def refusal(answer: Answer) -> Unanswered:
     """A look that was refused. Only a code is quoted, never a message."""
     code = _reason(answer)
-    kind = _LOOKS.get(_kind(answer.status, code), "unknown")
+    kind = kind_of_look(_kind(answer.status, code))
     return unanswered(kind, code or str(answer.status), answer.retry_after_s)
 
 
@@ -133,7 +119,7 @@ def code_in(value: object) -> str | None:
 
 
 def _kind(status: int, code: str | None) -> ReplyKind:
-    return _KINDS.get(code or "", _BY_STATUS.get(status, "unknown"))
+    return _KINDS.get(code or "", KIND_OF_STATUS.get(status, "unknown"))
 
 
 def _reason(answer: Answer) -> str | None:

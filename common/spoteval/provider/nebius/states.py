@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from spoteval.provider.contract import (
-    ErrorKind,
     Observation,
     Reply,
     ReplyKind,
     State,
     Unanswered,
+    kind_of_look,
     unanswered,
 )
 
@@ -47,14 +47,6 @@ _CODES: dict[str, ReplyKind] = {
     "NOT_FOUND": "gone",
     "ABORTED": "conflict",
     "FAILED_PRECONDITION": "conflict",
-}
-_LOOKS: dict[ReplyKind, ErrorKind] = {
-    "auth": "auth",
-    "quota": "quota",
-    "gone": "gone",
-    "conflict": "conflict",
-    "rate": "rate",
-    "capacity": "rate",  # of a look: it takes no room
 }
 _STOP, _START = "StopInstanceRequest", "StartInstanceRequest"
 _PERSONS = ("useraccount", "tenantuseraccount", "serviceaccount")
@@ -125,7 +117,9 @@ def refusal(refused: Refused) -> Unanswered:
     """A look that was refused. Only names are quoted, never a message."""
     if refused.code == "DEADLINE_EXCEEDED":
         return unanswered("timeout", "Nebius did not answer")
-    return unanswered(_LOOKS.get(_kind(refused), "unknown"), refused.word)
+    kind = _kind(refused)
+    # A look takes no room: what is exhausted then is patience.
+    return unanswered("rate" if kind == "capacity" else kind_of_look(kind), refused.word)
 
 
 def reply_to(refused: Refused | None) -> Reply:

@@ -10,15 +10,15 @@ from typing import Any
 
 from spoteval.clock import parse_stamp
 from spoteval.provider.contract import (
-    ErrorKind,
     Observation,
     Reply,
     ReplyKind,
     State,
     Unanswered,
+    kind_of_look,
     unanswered,
 )
-from spoteval.provider.http import Answer
+from spoteval.provider.http import KIND_OF_STATUS, Answer
 
 _STATES = {
     "PROVISIONING": State.STARTING,
@@ -41,20 +41,6 @@ _TEXTS: tuple[tuple[str, ReplyKind, str], ...] = (
     ("pod not found", "gone", "not-found"),
 )
 """Parts of messages that are known, as they are the only thing that tells these apart; never quoted."""
-_BY_STATUS: dict[int, ReplyKind] = {
-    401: "auth",
-    403: "auth",
-    404: "gone",
-    409: "conflict",
-    429: "rate",
-}
-_LOOKS: dict[ReplyKind, ErrorKind] = {
-    "auth": "auth",
-    "quota": "quota",
-    "gone": "gone",
-    "conflict": "conflict",
-    "rate": "rate",
-}
 _RESET = re.compile(r"\bt=(\d{1,5})\b")
 
 
@@ -96,7 +82,7 @@ def gpus(pod: Mapping[str, Any]) -> int:
 def refusal(answer: Answer) -> Unanswered:
     """A look that was refused. Only our own word for a message is shown."""
     kind, word, _ = _understood(answer)
-    return unanswered(_LOOKS.get(kind, "unknown"), word, _retry_after_s(answer))
+    return unanswered(kind_of_look(kind), word, _retry_after_s(answer))
 
 
 def reply_of(answer: Answer) -> Reply:
@@ -123,7 +109,7 @@ def _understood(answer: Answer) -> tuple[ReplyKind, str, str | None]:
     for part, kind, word in _TEXTS:
         if part in text:
             return kind, word, word if kind == "capacity" else None
-    return _BY_STATUS.get(answer.status, "unknown"), str(answer.status), None
+    return KIND_OF_STATUS.get(answer.status, "unknown"), str(answer.status), None
 
 
 def _billed(word: str) -> bool | None:
