@@ -60,6 +60,11 @@ def _never() -> bool:
     return False
 
 
+def _condition(is_known: bool) -> Mapping[str, str]:
+    """What makes a put create-only, unless the service has shown that it does not know it."""
+    return {"If-None-Match": "*"} if is_known else {}
+
+
 class S3Store:
     """A store below a prefix of a bucket. Keys that may only put are enough for `put`, `put_file` and large files.
 
@@ -147,7 +152,7 @@ class S3Store:
         """
         name, what = self._name(key), f"{self.url}/{key}: put with wrong digests"
         body, deadline = damaged_body(), self._deadline()
-        headers = {**body.headers, "If-None-Match": "*"}
+        headers = {**body.headers, **_condition(self._kept.conditional)}
         try:
             self._asked(deadline, "PUT", name, headers, body.sha256.hex(), body.pieces())
         except Overrun:
@@ -193,8 +198,7 @@ class S3Store:
         def attempt(deadline: Deadline) -> Put:
             is_conditional = self._kept.conditional
             with opened() as body:
-                condition = {"If-None-Match": "*"} if is_conditional else {}
-                headers = {**body.headers, **condition}
+                headers = {**body.headers, **_condition(is_conditional)}
                 answer = self._asked(
                     deadline, "PUT", name, headers, body.sha256.hex(), body.pieces()
                 )
