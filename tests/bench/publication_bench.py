@@ -14,6 +14,7 @@ from bench.publication_tools import TOOLS, Spent
 from s3_server import Service
 
 NEWS = 20
+NO_GOAL = "no goal at this size"
 LONG_AGO_S = 3600.0
 """How old the trees are that are laid down."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from bench import publication_many as many
 from bench import publication_record as kept
 from bench import publication_rows as rows
-from bench.publication_bench import Bench, Row
+from bench.publication_bench import NO_GOAL, Bench, Row
 from bench.publication_final import final
 from bench.publication_record import FIRST
 from parts import Parts
@@ -41,7 +41,8 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _counted(row: Row) -> Row:
-    return replace(row, good=row.counts, goal=f"counts alone are held, not {row.goal}")
+    goal = row.goal if row.goal == NO_GOAL else f"counts alone are held, not {row.goal}"
+    return replace(row, good=row.counts, goal=goal)
 
 
 def _tabled(record: Parts, options: argparse.Namespace) -> int:

@@ -13,6 +13,7 @@ from bench import publication_tools as tools
 from bench.publication_bench import (
     LONG_AGO_S,
     NEWS,
+    NO_GOAL,
     Bench,
     Row,
     beside,
@@ -79,7 +80,7 @@ def _first_rows(
     cpu = {name: median(item.cpu_s for item in found) for name, found in spent.items()}
     wall = {name: median(item.wall_s for item in found) for name, found in spent.items()}
     rss = {name: median(item.rss_mb for item in found) for name, found in spent.items()}
-    goal = f"≤ {FIRST_CPU_S:g} s" if size == EPISODES else "no goal at this size"
+    goal = f"≤ {FIRST_CPU_S:g} s" if size == EPISODES else NO_GOAL
     in_time = size != EPISODES or cpu["spoteval"] <= FIRST_CPU_S
     work = f"first publication of {size:,} episodes"
     best = min(wall[tool] for tool in TOOLS)
