@@ -1,7 +1,9 @@
 """store.s3_signer: what it leaves out of botocore's way to a signature changes no signature."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from threading import Barrier, Event
 from typing import Any
 from unittest.mock import patch
 
@@ -12,8 +14,10 @@ from botocore.credentials import Credentials
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spoteval.clock import monotonic_s
 from spoteval.store.keys import AccessKeys
 from spoteval.store.place import S3Place
+from spoteval.store.s3_client import Kept
 from spoteval.store.s3_signer import Signer
 
 AT = datetime(2026, 12, 1, 2, 3, 4, tzinfo=UTC)
@@ -64,3 +68,23 @@ def test_the_signature_is_botocore_s(
     head = SIGNER.head(method, plain, query, sent, "ab" * 32, AT).decode()
     lines = dict(line.split(": ", 1) for line in head.split("\r\n")[1:] if line)
     assert lines["Authorization"] == botocore_s(method, quoted, query, sent, "ab" * 32)
+
+
+def test_threads_that_want_the_client_at_once_get_the_same() -> None:
+    """A restarter of many instances asks with dozens of threads first."""
+    kept = Kept(S3Place("http://127.0.0.1:9000", "x", lambda: KEYS), "s3://evals/a", monotonic_s)
+    together, made = Barrier(8), list[object]()
+
+    def make(_: S3Place, __: str) -> object:
+        Event().wait(0.05)
+        made.append(object())
+        return made[-1]
+
+    def wants(_: int) -> object:
+        together.wait(20)
+        return kept.client()
+
+    with patch("spoteval.store.s3_client.make_client", make), ThreadPoolExecutor(8) as pool:
+        found = set(pool.map(wants, range(8)))
+    assert found == set(made)
+    assert len(made) == 1

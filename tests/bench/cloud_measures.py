@@ -6,9 +6,11 @@ from typing import Any
 
 from bench.cloud_marker import COUNT, markers
 from bench.cloud_polls import INSTANCES, polled_clouds
+from bench.cloud_s3 import over_s3
 
 MEASURES: dict[str, Callable[[int], dict[str, Any]]] = {
     "poll": lambda size: polled_clouds(size or INSTANCES),
+    "poll-s3": lambda size: polled_clouds(size or INSTANCES, over_s3),
     "marker": lambda size: markers(size or COUNT),
 }
 

@@ -5,8 +5,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,16 @@ from fakes.policy import pasted_json
 from spoteval.clock import read_now
 
 INSTANCES = 1000
+Place = Callable[[Path], AbstractContextManager[str]]
 
 
-def polled_clouds(instances: int = INSTANCES) -> dict[str, Any]:
-    """Figures of the polling process, and how many requests reached the fakes."""
+def in_directory(root: Path) -> AbstractContextManager[str]:
+    """The store is the directory itself."""
+    return nullcontext(_directory(root))
+
+
+def polled_clouds(instances: int = INSTANCES, store: Place = in_directory) -> dict[str, Any]:
+    """Figures of the polling process, and how many requests reached the fakes. `store`: gives the keys of [store]."""
     names = [f"gpu-{number}" for number in range(instances)]
     parts = [names[0::3], names[1::3], names[2::3]]
     machines = [{_id(kind, name): _running() for name in part} for kind, part in enumerate(parts)]
@@ -40,11 +46,17 @@ def polled_clouds(instances: int = INSTANCES) -> dict[str, Any]:
         root = Path(scratch)
         prepare(root, names, read_now().wall)
         urls = ((ec2.url, imds.url), (gce.url, hosts[0].url), (arm.url, hosts[1].url))
-        text = HEAD.format(root=root) + "".join(_tables(parts, urls))
+        keys = stack.enter_context(store(root))
+        head = HEAD.format(root=root).replace(_directory(root), keys)
+        text = head + "".join(_tables(parts, urls))
         (root / "config.toml").write_text(text)
         found = _child(root)
     requests = {"aws": len(ec2.asked), "gcp": len(gce.asked), "azure": len(arm.asked)}
     return {"instances": instances, **found, "requests": sum(requests.values()), **requests}
+
+
+def _directory(root: Path) -> str:
+    return f'url = "file://{root}/store"'
 
 
 def _child(root: Path) -> dict[str, float]:

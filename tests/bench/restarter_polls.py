@@ -88,7 +88,12 @@ def measured(size: int) -> dict[str, float]:
 
 def polled(root: Path) -> dict[str, float]:
     """All instances of the host file there, some polls of all."""
-    paths = HostPaths(config=root / "config.toml", state=root / "state", run=root / "run")
+    paths = HostPaths(
+        config=root / "config.toml",
+        state=root / "state",
+        run=root / "run",
+        credentials=root / "credentials",
+    )
     served = served_by(read_restarter(paths.config), paths, read_now)
     rounds = Rounds(served, POLLS + 1)
     run(served, rounds, read_now, Notifier({}), Threads(served))

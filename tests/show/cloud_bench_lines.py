@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from show.lines import Line, Missing, judged
+from show.lines import Line, Missing, judged, needs_full
 from show.stage import Stage, output
 
 WALL_S, CPU_S, RSS_MB = 5.0, 2.0, 100.0
@@ -23,6 +23,19 @@ def polls(stage: Stage) -> Iterator[Line]:
         line = f"poll of {found.get('instances', 0):,} instances over three fakes: {what}"
         figure = f"{value:.2f} {unit}, at most {limit:g}; {found.get('requests', 0)} requests"
         yield judged(0 < value <= limit, line, figure)
+
+
+def polls_s3(stage: Stage) -> Iterator[Line]:
+    """The same over S3, without a goal: most of its time is the service's."""
+    what = "poll of 1,000 instances over three fakes with the store in S3"
+    if not stage.full:
+        yield needs_full(what)
+        return
+    stage.program("weed")
+    found = _bench(stage, "poll-s3")
+    wall_s, cpu_s, rss_mb = (float(found.get(name, 0.0)) for name in ("wall_s", "cpu_s", "rss_mb"))
+    figure = f"{wall_s:.2f} s, {cpu_s:.2f} s of CPU, {rss_mb:.1f} MB; no goal"
+    yield judged(min(wall_s, cpu_s, rss_mb) > 0, what, figure)
 
 
 def marker(stage: Stage) -> Iterator[Line]:

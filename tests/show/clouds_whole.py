@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from show.cloud_bench_lines import marker, polls
+from show.cloud_bench_lines import marker, polls, polls_s3
 from show.cloud_lines import calls, details, rights, scenarios
 from show.complaint_lines import complaints
 from show.lines import Line, Show
@@ -49,6 +49,7 @@ def shows(stage: Stage) -> list[Show]:
         Show("single things", lambda: alone(stage)),
         Show("notices", lambda: family(stage, "test_cloud_notice_", NOTICES)),
         Show("poll of 1,000 over three fakes", lambda: polls(stage)),
+        Show("poll of 1,000 over three fakes, in S3", lambda: polls_s3(stage)),
         Show("marker after a notice", lambda: marker(stage)),
         Show("complaints", lambda: complaints(stage, COMPLAINTS)),
     ]
