@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from spoteval.cli.errors import line_of
 from spoteval.cli.place import place
 from spoteval.placement.policies import (
-    BESIDE,
     LONGEST_FIRST,
     POLICIES,
     View,
@@ -36,6 +35,7 @@ IDLE = View(
     work_h=12.0,
     mean_h=0.5,
     p90_h=0.9,
+    longest_h=1.5,
     restart_h=1 / 3,
     offered=True,
     spot=False,
@@ -48,16 +48,14 @@ TASK = Task(0.5, 0.6, 12.0, 16, 18.0, 1 / 3, 0.33)
 ALWAYS, NEVER = Zone(((0.0, 99.0),), 0.0, 99.0), Zone((), 0.0, 99.0)
 
 
-def left(view: View, slack: float, margin: object = LONGEST_FIRST) -> View:
+def left(view: View, slack: float) -> View:
     """The same view with so much slack."""
-    assert margin in (LONGEST_FIRST, BESIDE)
-    now = slack_h(view, LONGEST_FIRST if margin is LONGEST_FIRST else BESIDE)
-    return view._replace(left_h=view.left_h + slack - now)
+    return view._replace(left_h=view.left_h + slack - slack_h(view, LONGEST_FIRST))
 
 
 def test_greedy_at_its_net_and_before_it() -> None:
     """On demand at a slack of nothing; before it spot, and a look when the slack is gone."""
-    assert greedy(left(IDLE, -1e-9)) == (False, True, math.inf)
+    assert greedy(left(IDLE, -1e-9)) == (False, True, math.inf, True)
     before = greedy(left(IDLE, 0.25))
     assert (before.spot, before.on_demand) == (True, False)
     assert before.again_h == pytest.approx(0.25)
@@ -71,16 +69,28 @@ def test_a_ready_spot_node_needs_less() -> None:
     assert slack_h(ready, LONGEST_FIRST) - slack_h(IDLE, LONGEST_FIRST) == pytest.approx(0.5)
 
 
+def test_the_longest_episode_counts_beside_the_sum() -> None:
+    """From where 1.25 of it are more than the work and its margin."""
+    view = IDLE._replace(work_h=1.0)
+    tail_h = 0.25 * view.p90_h + 0.25 * view.mean_h
+    equal = view._replace(longest_h=(1.0 + tail_h) / 1.25)
+    past = view._replace(longest_h=equal.longest_h + 0.4)
+    assert slack_h(equal, LONGEST_FIRST) == pytest.approx(
+        slack_h(view._replace(longest_h=0.0), LONGEST_FIRST)
+    )
+    assert slack_h(equal, LONGEST_FIRST) - slack_h(past, LONGEST_FIRST) == pytest.approx(0.5)
+
+
 def test_dual_keeps_spot_beside_and_lets_go_with_slack() -> None:
     """Six restarts of it, and not at six."""
     both = IDLE._replace(spot=True, spot_ready=True, on_demand=True, on_demand_ready=True)
     alone = both._replace(on_demand=False, on_demand_ready=False)
-    assert dual(left(alone, -1e-9, BESIDE))[:2] == (True, True)
-    far = left(alone, 1.999, BESIDE)
+    assert dual(left(alone, -1e-9))[:2] == (True, True)
+    far = left(alone, 1.999)
     assert dual(far._replace(on_demand=True, on_demand_ready=True))[:2] == (True, True)
-    further = left(alone, 2.001, BESIDE)
+    further = left(alone, 2.001)
     assert dual(further._replace(on_demand=True, on_demand_ready=True))[:2] == (True, False)
-    little = left(IDLE._replace(work_h=2 / 3), -1.0, BESIDE)
+    little = left(IDLE._replace(work_h=2 / 3), -1.0)
     assert dual(little).spot is False
 
 

@@ -6,7 +6,6 @@ from functools import partial
 from spoteval.placement.policies import (
     LONGEST_FIRST,
     POLICIES,
-    SPARE_H,
     Margin,
     View,
     Wish,
@@ -16,13 +15,15 @@ from spoteval.placement.policies import (
 )
 from spoteval.placement.simulation.table import BASIS, Policies
 
-HALF, NONE = Margin(0.25, 0.25, 1.5), Margin(0.0, 0.0, 0.0)
+SUM = Margin(longest=0.0)
+"""Watches the sum of work alone."""
+TWICE, HALF, NONE = Margin(0.5, 0.5), Margin(0.125, 0.125), Margin(0.0, 0.0, 0.0, 0.0)
+SHORTER, LONGER = Margin(longest=1.0), Margin(longest=1.5)
 
 
 def handing_over(view: View, margin: Margin = LONGEST_FIRST) -> Wish:
     """As greedy, but on demand hands over to spot when one failed try fits: it drains while the spot node starts."""
-    tail_h = margin.p90 * view.p90_h + margin.mean * view.mean_h + SPARE_H
-    spare_h = view.left_h - view.work_h - 2 * view.restart_h - tail_h
+    spare_h = view.left_h - 2 * view.restart_h - margin.span_h(view._replace(spot_ready=True))
     if view.on_demand and view.on_demand_ready and view.offered and spare_h >= view.mean_h / 2:
         return Wish(spot=True, on_demand=False)
     if view.on_demand:
@@ -35,7 +36,7 @@ def handing_over(view: View, margin: Margin = LONGEST_FIRST) -> Wish:
 
 def early(view: View, restarts: float = 3.0) -> Wish:
     """As dual, but on demand joins before the net while no spot node is ready."""
-    slack = slack_h(view._replace(on_demand_ready=False), HALF)
+    slack = slack_h(view._replace(on_demand_ready=False), LONGEST_FIRST)
     keeps = 6.0 if view.on_demand else 0.0 if view.spot_ready else restarts
     needed = slack <= keeps * view.restart_h
     again_h = slack - keeps * view.restart_h
@@ -46,6 +47,10 @@ TRIED: Policies = {
     BASIS: POLICIES[BASIS],
     "greedy": (greedy, "longest-first"),
     "greedy, half the margin": (partial(greedy, margin=HALF), "longest-first"),
+    "greedy, twice the margin": (partial(greedy, margin=TWICE), "longest-first"),
+    "greedy, the sum alone": (partial(greedy, margin=SUM), "longest-first"),
+    "greedy, 1.0 of the longest": (partial(greedy, margin=SHORTER), "longest-first"),
+    "greedy, 1.5 of the longest": (partial(greedy, margin=LONGER), "longest-first"),
     "greedy, no margin": (partial(greedy, margin=NONE), "longest-first"),
     "greedy, middle-first": (greedy, "middle-first"),
     "greedy, handing over to spot": (handing_over, "longest-first"),
@@ -54,7 +59,9 @@ TRIED: Policies = {
     "dual, 3 restarts": (partial(dual, returns=3.0), "longest-first"),
     "dual, 6 restarts (shipped)": (dual, "longest-first"),
     "dual, 12 restarts": (partial(dual, returns=12.0), "longest-first"),
-    "dual, the whole margin": (partial(dual, margin=LONGEST_FIRST), "longest-first"),
+    "dual, half the margin": (partial(dual, margin=HALF), "longest-first"),
+    "dual, twice the margin": (partial(dual, margin=TWICE), "longest-first"),
+    "dual, the sum alone": (partial(dual, margin=SUM), "longest-first"),
     "dual, no margin": (partial(dual, margin=NONE), "longest-first"),
     "dual, on demand earlier": (early, "longest-first"),
     "dual, middle-first": (dual, "middle-first"),

@@ -187,6 +187,7 @@ def net_h(work: Workload) -> float:
         work_h=0.0,
         mean_h=work.episode_h,
         p90_h=2 * work.episode_h,
+        longest_h=0.0,
         restart_h=work.restart_h,
         offered=False,
         spot=False,

@@ -24,6 +24,8 @@ class View(NamedTuple):
     mean_h: float
     """Mean duration of an episode."""
     p90_h: float
+    longest_h: float
+    """Of what waits or is in flight on spot."""
     restart_h: float
     offered: bool
     """Whether the pool has a spot node now, ours included."""
@@ -40,12 +42,13 @@ class View(NamedTuple):
 class Wish(NamedTuple):
     """What should run now. An on-demand node that is no longer wished for drains; a spot node is given up at once.
 
-    `again_h`: look again after so long, if nothing happens before.
+    `again_h`: look again after so long, if nothing happens before. `settled`: it is the same to the end.
     """
 
     spot: bool
     on_demand: bool
     again_h: float = _NEVER
+    settled: bool = False
 
 
 Policy = Callable[[View], Wish]
@@ -60,35 +63,46 @@ LONGEST_LATE = 1.5
 class Margin(NamedTuple):
     """What a safety net keeps besides work and start: shares of the p90 and the mean duration, and of a restart.
 
-    `restarts` is kept when no spot node is ready: starting one may fail and cost as long again.
+    `restarts` is kept when no spot node is ready: starting one may fail and cost as long again. The longest episode
+    needs so many times its estimate (`longest`), however little work is left beside it.
     """
 
-    p90: float = 0.5
-    mean: float = 0.5
+    p90: float = 0.25
+    mean: float = 0.25
     restarts: float = 1.5
+    longest: float = 1.25
 
     def hours(self, view: View) -> float:
-        """The whole of it."""
+        """The whole of it, but for the longest."""
         waiting = 0.0 if view.spot_ready else self.restarts * view.restart_h
-        return self.p90 * view.p90_h + self.mean * view.mean_h + SPARE_H + waiting
+        return self._tail_h(view) + SPARE_H + waiting
+
+    def span_h(self, view: View) -> float:
+        """How long one node that is never taken needs, margin included: no less than the longest episode."""
+        alone_h = self.longest * view.longest_h - self._tail_h(view)
+        return max(view.work_h, alone_h) + self.hours(view)
+
+    def _tail_h(self, view: View) -> float:
+        return self.p90 * view.p90_h + self.mean * view.mean_h
 
 
 LONGEST_FIRST = Margin()
-FIRST_COME = Margin(p90=1.25)
+FIRST_COME = Margin(p90=1.25, mean=0.5)
 """The tail of a queue in any order is as long as its longest episode; one that is longest-first has hardly any."""
-BESIDE = Margin(p90=0.25, mean=0.25)
-"""With two nodes a spot node that is lost costs less time: half of the margin misses as few deadlines."""
 
 
 def slack_h(view: View, margin: Margin) -> float:
-    """Time left beyond the safety net: work over all slots, the start of an on-demand node, the margin."""
+    """Time left beyond the safety net: work over all slots, the start of an on-demand node, the margin.
+
+    The longest episode is watched beside the sum: one long one that was cut late misses the deadline by itself.
+    """
     start_h = 0.0 if view.on_demand_ready else view.restart_h
-    return view.left_h - view.work_h - start_h - margin.hours(view)
+    return view.left_h - start_h - margin.span_h(view)
 
 
 def on_demand_only(_: View) -> Wish:
     """Never spot."""
-    return Wish(spot=False, on_demand=True)
+    return Wish(spot=False, on_demand=True, settled=True)
 
 
 def spot_only(view: View) -> Wish:
@@ -110,11 +124,11 @@ def greedy(view: View, margin: Margin = LONGEST_FIRST) -> Wish:
     """One node: spot, or nothing, until the safety net; then on demand to the end."""
     slack = slack_h(view, margin)
     if view.on_demand or slack <= 0:
-        return Wish(spot=False, on_demand=True)
+        return Wish(spot=False, on_demand=True, settled=True)
     return Wish(spot=view.offered, on_demand=False, again_h=slack)
 
 
-def dual(view: View, margin: Margin = BESIDE, returns: float = 6.0) -> Wish:
+def dual(view: View, margin: Margin = LONGEST_FIRST, returns: float = 6.0) -> Wish:
     """As greedy, but spot goes on beside on demand, and on demand drains once slack is back.
 
     Slack is back when a ready spot node could be lost and the net would still hold, with `returns` restarts to spare.
@@ -137,7 +151,7 @@ POLICIES: Mapping[str, tuple[Policy, Order]] = {
     "greedy, longest-first": (greedy, "longest-first"),
     "greedy, middle-first": (greedy, "middle-first"),
     "dual, longest-first": (dual, "longest-first"),
-    "dual, middle-first": (partial(dual, margin=LONGEST_FIRST), "middle-first"),
+    "dual, middle-first": (dual, "middle-first"),
 }
 """By name: the rule, and the order in which episodes are admitted."""
 ONE_NODE = tuple(name for name in POLICIES if name.startswith("greedy"))

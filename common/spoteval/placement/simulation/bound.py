@@ -1,5 +1,6 @@
 """What nobody can beat: an omniscient packing without any waste; and a plan that knows all and could be carried out."""
 
+import heapq
 import math
 from collections.abc import Callable, Iterable, Sequence
 
@@ -29,24 +30,36 @@ def bound(job: Job, market: Market) -> float:
 
 
 def clairvoyant(job: Job, market: Market) -> float:
-    """A plan with whole episodes that knows every duration and spell, and powers each node off in time."""
-    spells = [spell for spell in _longest(market) if spell[1] - spell[0] > job.restart_h]
-    ordered = sorted(job.durations, reverse=True)
-    return min(_plan(job, spells[:count], ordered) for count in range(len(spells) + 1))
+    """A plan with whole episodes that knows every duration and spell, and powers each node off in time.
 
-
-def _plan(job: Job, spells: Sequence[Spell], ordered: Sequence[float]) -> float:
-    """All these spells but the last are filled tightly; it takes the rest evenly; what does not fit is on demand."""
-    left, cost = list(ordered), 0.0
-    for index, (low, high) in enumerate(spells):
+    Of the longest spells all but the last are filled tightly; it takes the rest evenly; what does not fit is on demand.
+    The best number of spells is taken.
+    """
+    left = sorted(job.durations, reverse=True)
+    spent, best = 0.0, _on_demand(job, left)
+    for low, high in _longest(market):
         room_h = high - low - job.restart_h
-        place = _emptiest if index == len(spells) - 1 else _tightest
-        busy_h, left = _filled(left, job.slots, room_h, place)
-        cost += (busy_h + job.restart_h) * job.spot_price if busy_h > 0 else 0.0
-    if left:
-        busy_h, _ = _filled(left, job.slots, math.inf, _emptiest)
-        cost += (busy_h + job.restart_h) * job.on_demand_price
-    return cost
+        if room_h <= 0 or not left:
+            break
+        last_h, rest = _filled(left, job.slots, room_h, _emptiest)
+        best = min(best, spent + _spot(job, last_h) + _on_demand(job, rest))
+        busy_h, left = _filled(left, job.slots, room_h, _tightest)
+        spent += _spot(job, busy_h)
+    return best
+
+
+def _spot(job: Job, busy_h: float) -> float:
+    return (busy_h + job.restart_h) * job.spot_price if busy_h > 0 else 0.0
+
+
+def _on_demand(job: Job, left: Sequence[float]) -> float:
+    """What does not fit into spells."""
+    if not left:
+        return 0.0
+    free = [0.0] * job.slots
+    for duration in left:
+        heapq.heapreplace(free, free[0] + duration)
+    return (max(free) + job.restart_h) * job.on_demand_price
 
 
 Place = Callable[[Sequence[float], float], int | None]
@@ -59,7 +72,7 @@ def _filled(
     free, left = [room_h] * slots, []
     used = [0.0] * slots
     for duration in ordered:
-        slot = place(free, duration) if math.isfinite(room_h) else used.index(min(used))
+        slot = place(free, duration)
         if slot is None:
             left.append(duration)
         else:

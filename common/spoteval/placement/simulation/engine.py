@@ -55,7 +55,15 @@ class _Node:
     ends_h: float = math.inf
     """Of a spot node: the preemption, which only the engine knows."""
     slots: list[tuple[float, int, float]] = field(default_factory=list)
+    believed_h: float = 0.0
+    """The estimates of what is in flight."""
     admits: bool = True
+
+    def next_h(self, now: float) -> float:
+        """When something happens here: it is ready, an episode ends, it is lost."""
+        if now < self.ready_h:
+            return min(self.ready_h, self.ends_h)
+        return min(self.slots[0][0], self.ends_h) if self.slots else self.ends_h
 
 
 @dataclass(slots=True)
@@ -76,8 +84,10 @@ class _Play:
     cut: int = 0
     finished: int = 0
 
-    def nodes(self) -> list[_Node]:
-        return [node for node in (self.spot, self.on_demand) if node is not None]
+    def nodes(self) -> tuple[_Node, ...]:
+        if self.spot is None:
+            return () if self.on_demand is None else (self.on_demand,)
+        return (self.spot,) if self.on_demand is None else (self.spot, self.on_demand)
 
     def wait(self, number: int) -> None:
         """Put an episode into the queue, at its place."""
@@ -93,11 +103,32 @@ class _Play:
         while self.waiting and len(node.slots) < self.job.slots:
             number = self.waiting.pop(self.pick(node))[1]
             self.waiting_h -= self.job.estimates[number]
+            node.believed_h += self.job.estimates[number]
             end = (self.now + self.job.durations[number], number, self.now)
             heapq.heappush(node.slots, end)
 
+    def finish(self, node: _Node) -> None:
+        """Take out what has ended by now."""
+        while node.slots and node.slots[0][0] <= self.now:
+            node.believed_h -= self.job.estimates[heapq.heappop(node.slots)[1]]
+            self.finished += 1
+
+    def longest_h(self) -> float:
+        """The longest episode that waits or may be cut, by estimate."""
+        believed = self.job.estimates
+        cut = [believed[number] for _, number, _ in self.spot.slots] if self.spot else []
+        waiting = self.waiting if self.order == "fifo" else self.waiting[-1:]
+        return max([*cut, *(believed[number] for _, number in waiting)], default=0.0)
+
+    def rest_h(self, node: _Node) -> float:
+        """What is believed to be left of the episodes in flight."""
+        rests = [self.job.estimates[number] - self.now + begun for _, number, begun in node.slots]
+        return sum([rest for rest in rests if rest > 0])
+
     def pick(self, node: _Node) -> int:
         """Where in the queue the next episode of this node stands."""
+        if self.order != "middle-first":
+            return -1
         old_h = node.ready_h + YOUNG_RESTARTS * self.job.restart_h
         young = node.spot and self.now <= old_h
         return place_in(self.waiting, self.waiting_h / self.job.slots, young, self.order)
@@ -123,7 +154,9 @@ def play(job: Job, market: Market, policy: Policy, order: Order = "longest-first
     while run.finished < len(job.durations) and run.now < _LATEST * job.deadline_h:
         wish = policy(_view(run, mean, p90))
         _obey(run, wish)
-        if not _step(run, wish):
+        if wish.settled and run.spot is None and run.on_demand is not None:
+            _run_out(run, run.on_demand)
+        elif not _step(run, wish):
             break
     done = run.finished == len(job.durations)
     for node in run.nodes():
@@ -143,15 +176,15 @@ def _view(run: _Play, mean: float, p90: float) -> View:
     job, spot, other = run.job, run.spot, run.on_demand
     slot_h = run.waiting_h
     if spot is not None:
-        slot_h += math.fsum(job.estimates[number] for _, number, _ in spot.slots)
+        slot_h += spot.believed_h
     if other is not None:
-        rests = (job.estimates[number] - (run.now - begun) for _, number, begun in other.slots)
-        slot_h += math.fsum(max(0.0, rest) for rest in rests)
+        slot_h += run.rest_h(other)
     return View(
         left_h=job.deadline_h - run.now,
         work_h=slot_h / job.slots,
         mean_h=mean,
         p90_h=p90,
+        longest_h=run.longest_h(),
         restart_h=job.restart_h,
         offered=spot is not None or offered(run.market, run.now) is not None,
         spot=spot is not None,
@@ -189,18 +222,22 @@ def _step(run: _Play, wish: Wish) -> bool:
     if run.spot is None:
         at = min(at, next_h(run.market, run.now))
     for node in run.nodes():
-        if run.now < node.ready_h:
-            at = min(at, node.ready_h)
-        if node.slots:
-            at = min(at, node.slots[0][0])
-        at = min(at, node.ends_h)
+        at = min(at, node.next_h(run.now))
     if math.isinf(at):
         return False
     run.now = at
     for node in run.nodes():
-        while node.slots and node.slots[0][0] <= at:
-            heapq.heappop(node.slots)
-            run.finished += 1
+        run.finish(node)
         if node.ends_h <= at:
             run.close(node)
     return True
+
+
+def _run_out(run: _Play, node: _Node) -> None:
+    """To the last episode on this node alone, which nothing cuts and about which nobody is asked any more."""
+    run.now = max(run.now, node.ready_h)
+    run.fill(node)
+    while node.slots:
+        run.now = node.slots[0][0]
+        run.finish(node)
+        run.fill(node)
