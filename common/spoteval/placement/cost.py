@@ -41,6 +41,8 @@ class Segment:
     price: Paid | None
     preempted: bool = False
     rehearsed: bool = False
+    is_up: bool = False
+    """Whether no stop of it was seen."""
 
     @property
     def hours(self) -> float:
@@ -72,6 +74,8 @@ class _Reader:
         if event.kind in _STARTS and self.up is None:
             self.asked = self.asked or event
             self.price = paid(event.price)
+        elif event.kind == "capacity-failure" and self.up is None:
+            self.asked = None  # what was refused is not billed
         elif event.kind == "running":
             if self.up is not None and self.last is not None:
                 self.end(self.last, preempted=True)
@@ -85,7 +89,7 @@ class _Reader:
             self.end(event.at, preempted=event.reason in ("preempted", "platform", "unknown"))
         self.last = event.at
 
-    def end(self, at: datetime, *, preempted: bool) -> None:
+    def end(self, at: datetime, *, preempted: bool, is_up: bool = False) -> None:
         """The life is over, or the log is."""
         if self.up is None:
             return
@@ -100,6 +104,7 @@ class _Reader:
             price=self.price or self.fallback,
             preempted=preempted,
             rehearsed=self.rehearsed,
+            is_up=is_up,
         )
         self.found.append(segment)
         self.asked = self.up = self.working = self.price = None
@@ -113,12 +118,21 @@ def segments(
     By the restarter's events where there are any, else by the guest's: its boots and its markers. `fallback` is the
     price of a start that recorded none.
     """
+    told = any(one.kind == "running" for one in events)
+    return walked(events if told else tuple(_by_guest(events)), until, fallback)
+
+
+def walked(
+    events: Sequence[Event], until: datetime | None = None, fallback: Paid | None = None
+) -> tuple[Segment, ...]:
+    """As `segments`, by the restarter's events alone."""
     reader = _Reader(fallback)
-    for event in events if any(one.kind == "running" for one in events) else _by_guest(events):
+    for event in events:
         reader.take(event)
     if events:
         last = events[-1].at
-        reader.end(last if until is None else max(last, until), preempted=False)
+        end = last if until is None else max(last, until)
+        reader.end(end, preempted=False, is_up=True)
     return tuple(reader.found)
 
 
