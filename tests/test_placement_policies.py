@@ -143,6 +143,14 @@ def test_the_engine_agrees_with_the_formula() -> None:
     assert mean == pytest.approx(rerun_fresh(0.5, 1 / 3, 2.0).billed_h, rel=0.08)
 
 
+def test_a_plan_that_fits_only_when_packed_tightly() -> None:
+    """Two slots of 6 h: 3 + 3 and 2 + 2 + 2; even filling leaves one over."""
+    work = job(3.0, 3.0, 2.0, 2.0, 2.0, slots=2)
+    market = [Zone(((0.0, 6.25),), 0.0, 10.0)]
+    assert clairvoyant(work, market) == pytest.approx(0.33 * 6.25)
+    assert clairvoyant(work, market) == pytest.approx(bound(work, market))
+
+
 @settings(max_examples=8)
 @given(st.integers(0, 10**6), st.sampled_from([0.3, 0.6, 1.0]), st.sampled_from([18.0, 30.0]))
 def test_nobody_beats_the_bound(seed: int, shape: float, deadline_h: float) -> None:

@@ -45,7 +45,7 @@ def clairvoyant(job: Job, market: Market) -> float:
         best = min(best, spent + _spot(job, last_h) + _on_demand(job, rest))
         busy_h, left = _filled(left, job.slots, room_h, _tightest)
         spent += _spot(job, busy_h)
-    return best
+    return best if left else min(best, spent)
 
 
 def _spot(job: Job, busy_h: float) -> float:
