@@ -75,15 +75,13 @@ class Margin(NamedTuple):
     def hours(self, view: View) -> float:
         """The whole of it, but for the longest."""
         waiting = 0.0 if view.spot_ready else self.restarts * view.restart_h
-        return self._tail_h(view) + SPARE_H + waiting
+        return self.p90 * view.p90_h + self.mean * view.mean_h + SPARE_H + waiting
 
     def span_h(self, view: View) -> float:
         """How long one node that is never taken needs, margin included: no less than the longest episode."""
-        alone_h = self.longest * view.longest_h - self._tail_h(view)
-        return max(view.work_h, alone_h) + self.hours(view)
-
-    def _tail_h(self, view: View) -> float:
-        return self.p90 * view.p90_h + self.mean * view.mean_h
+        work_h, margin_h = view.work_h, self.hours(view)
+        tail_h = self.p90 * view.p90_h + self.mean * view.mean_h
+        return max(work_h, self.longest * view.longest_h - tail_h) + margin_h
 
 
 LONGEST_FIRST = Margin()
@@ -135,7 +133,7 @@ def dual(view: View, margin: Margin = LONGEST_FIRST, returns: float = 6.0) -> Wi
     Fewer of them switch on demand off and on again, which costs a start and a drain each time. A spot node is begun
     beside another only while there is work for more than two restarts.
     """
-    alone = slack_h(view._replace(on_demand_ready=False), margin)
+    alone = slack_h(view, margin) - (view.restart_h if view.on_demand_ready else 0.0)
     keeps = returns * view.restart_h if view.on_demand else 0.0
     needed = alone <= keeps
     wanted = view.offered and (view.spot or not needed or view.work_h > 2 * view.restart_h)

@@ -47,7 +47,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class _Node:
-    """A node of ours: its slots hold the end, number and begin of episodes."""
+    """A node of ours: its slots hold the end, the number and the believed end of episodes."""
 
     began_h: float
     ready_h: float
@@ -103,8 +103,9 @@ class _Play:
         while self.waiting and len(node.slots) < self.job.slots:
             number = self.waiting.pop(self.pick(node))[1]
             self.waiting_h -= self.job.estimates[number]
-            node.believed_h += self.job.estimates[number]
-            end = (self.now + self.job.durations[number], number, self.now)
+            estimate = self.job.estimates[number]
+            node.believed_h += estimate
+            end = (self.now + self.job.durations[number], number, self.now + estimate)
             heapq.heappush(node.slots, end)
 
     def finish(self, node: _Node) -> None:
@@ -116,14 +117,16 @@ class _Play:
     def longest_h(self) -> float:
         """The longest episode that waits or may be cut, by estimate."""
         believed = self.job.estimates
-        cut = [believed[number] for _, number, _ in self.spot.slots] if self.spot else []
         waiting = self.waiting if self.order == "fifo" else self.waiting[-1:]
-        return max([*cut, *(believed[number] for _, number in waiting)], default=0.0)
+        longest = [believed[number] for _, number in waiting]
+        if self.spot is not None:
+            longest += [believed[number] for _, number, _ in self.spot.slots]
+        return max(longest, default=0.0)
 
     def rest_h(self, node: _Node) -> float:
         """What is believed to be left of the episodes in flight."""
-        rests = [self.job.estimates[number] - self.now + begun for _, number, begun in node.slots]
-        return sum([rest for rest in rests if rest > 0])
+        now = self.now
+        return sum([end - now for _, _, end in node.slots if end > now])
 
     def pick(self, node: _Node) -> int:
         """Where in the queue the next episode of this node stands."""
