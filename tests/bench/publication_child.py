@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,12 @@ def plays(scratch: Path, place: Place, *words: str) -> tuple[Spent, list[dict[st
     roots = os.pathsep.join(str(ROOT / part) for part in ("common", "agents", "tests"))
     argv = [sys.executable, str(HERE / "publication_ours.py"), str(place.root), place.run, *words]
     log = scratch / "ours.log"
-    spent = tools.run(argv, {**os.environ, "PYTHONPATH": roots}, log)
+    spent = tools.run(argv, {**os.environ, **of_unit(), "PYTHONPATH": roots}, log)
     found: list[dict[str, Any]] = json.loads(log.read_text().splitlines()[-1])
     return spent, found
+
+
+def of_unit() -> dict[str, str]:
+    """The environment that the follower's unit gives it."""
+    text = (ROOT / "units" / "spoteval-publication-follower.service").read_text()
+    return dict(re.findall(r"^Environment=(\w+)=(\S+)$", text, re.MULTILINE))

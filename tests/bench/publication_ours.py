@@ -23,7 +23,7 @@ from pathlib import Path
 from bench.publication_data import move_in
 from bench.publication_guest import Place
 from spoteval.clock import read_now
-from spoteval.files import read_lines
+from spoteval.files import lines_of
 from spoteval.store.contract import Put, Store, Stored
 from spoteval_agents.publication_follower.agent import world_of
 from spoteval_agents.publication_follower.auditing import audit
@@ -93,7 +93,7 @@ def main(argv: Sequence[str]) -> None:
             figures = news(world, memory, Path(words.pop(0)), place)
         else:
             raise SystemExit(f"{word}: not a play")
-        witnessed = len(read_lines(place.paths.finished).records)
+        witnessed = witnessed_in(place)
         found.append({"play": word, **figures, "rss_mb": rss_mb(), "witnessed": witnessed})
     print(json.dumps(found))
 
@@ -137,10 +137,10 @@ def idle(world: World, memory: Memory) -> dict[str, float]:
 
 def news(world: World, memory: Memory, staged: Path, place: Place) -> dict[str, float]:
     """One pass, until it returns: then the last put was acknowledged."""
-    before = len(read_lines(place.paths.finished).records)
+    before = witnessed_in(place)
     files = move_in(staged, place.episodes)
     passed = one(world, memory)
-    came = len(read_lines(place.paths.finished).records) - before
+    came = witnessed_in(place) - before
     return {
         "episodes": came,
         "files": files,
@@ -148,6 +148,11 @@ def news(world: World, memory: Memory, staged: Path, place: Place) -> dict[str, 
         "durable_s": round(passed.wall_s, 3),
         "cpu_s": round(passed.cpu_s, 3),
     }
+
+
+def witnessed_in(place: Place) -> int:
+    """Lines of the witness, one at a time in memory: what is measured here is the follower's."""
+    return sum(1 for _ in lines_of(place.paths.finished))
 
 
 def summed(passes: Sequence[Passed]) -> dict[str, float]:
