@@ -38,6 +38,8 @@ class DirectoryCursor:
     _open: dict[str, int] = field(default_factory=dict)
     """Directories that are not closed, with the number of their attempt."""
     _ended: dict[str, tuple[_Look, Attempt]] = field(default_factory=dict)
+    _waiting: set[str] = field(default_factory=set)
+    """Those that had ended at an earlier look, and are not among what was told: they are not asked for again."""
     _last: Survey = field(default_factory=Survey)
 
     def survey(self, run: RunRecord, work: Path, *, intended: bool, wall_ns: int) -> Survey:
@@ -46,9 +48,9 @@ class DirectoryCursor:
         The same value as long as nothing changes.
         """
         self._list(work, wall_ns)
-        for name in [name for name in self._open if self._is_closed(name)]:
-            del self._open[name]
-            self._ended.pop(name, None)
+        for name in [name for name in self._ended if self._is_over(name)]:
+            self._open.pop(name, None)
+            del self._ended[name]
         found = self._look(work)
         found = replace(found, state_files=state_files(work))
         if intended:
@@ -65,8 +67,10 @@ class DirectoryCursor:
         """Look at all names again, whatever the time of their directory says."""
         self._parent = None
 
-    def _is_closed(self, name: str) -> bool:
-        return self.is_closed(name, native_of(name, self._open[name]))
+    def _is_over(self, name: str) -> bool:
+        """Only what was told can have been published since; or it is not there any more."""
+        number = self._open.get(name)
+        return number is None or self.is_closed(name, native_of(name, number))
 
     def _list(self, work: Path, wall_ns: int) -> None:
         """The names, where they may have changed since the last look."""
@@ -76,7 +80,7 @@ class DirectoryCursor:
         is_settled = all(time_ns < wall_ns - SETTLED_NS for _, time_ns in seen)
         self._parent = seen if is_settled else None
         cuts = {path.name: len(directories(path)) for path in directories(work / "cut")}
-        self._open = {}
+        self._open, self._waiting = {}, set()
         if seen[0][0] == 0 or (work / "episodes").is_symlink():
             return
         is_closed, found = self.is_closed, self._open
@@ -94,13 +98,18 @@ class DirectoryCursor:
         ended, running, wrong, beyond = list[Attempt](), list[Attempt](), list[str](), 0
         top = os.fspath(work / "episodes")
         for name in sorted(self._open):
+            if len(ended) >= MOST and name in self._waiting:
+                beyond += 1
+                continue
             number, look = self._open[name], _look(f"{top}/{name}/{DONE}")
             if look[0] == 0:
                 running.append(Attempt(name, native_of(name, number), None, number))
                 continue
             if len(ended) >= MOST:
+                self._waiting.add(name)
                 beyond += 1
                 continue
+            self._waiting.discard(name)
             known = self._ended.get(name)
             if known is not None and known[0] == look:
                 ended.append(known[1])
