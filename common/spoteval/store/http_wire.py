@@ -249,7 +249,10 @@ class Connection:
     def _patient(
         self, act: Callable[[A], R], argument: A, ready: "select.poll", deadline: Deadline
     ) -> R:
-        """One send or receive: after READ_S of silence TimeoutError, at the deadline Overrun."""
+        """One send or receive: after READ_S of silence TimeoutError, at the deadline Overrun.
+
+        TLS may have to read before it can write, and the other way round.
+        """
         silent_s = 0.0
         while True:
             left_s = deadline.left_s
@@ -259,9 +262,7 @@ class Connection:
                 return act(argument)
             except BlockingIOError:
                 awaited = ready
-            except (
-                ssl.SSLWantReadError
-            ):  # TLS may have to read before it can write, and the other way round
+            except ssl.SSLWantReadError:
                 awaited = self._readable
             except ssl.SSLWantWriteError:
                 awaited = self._writable
