@@ -63,7 +63,7 @@ def server_that_will_not_die(stage: Stage) -> End:
 def clock_never_right(stage: Stage) -> End:
     """Past its deadline by a clock that is not synchronised: what counts is how long the machine was up."""
     deadline = datetime.now(UTC) + timedelta(seconds=LIMIT_S)
-    plan = replace(PLAN, pace=20.0, deadline=f"{deadline:%Y-%m-%dT%H:%M:%SZ}")
+    plan = replace(PLAN, pace=60.0, deadline=f"{deadline:%Y-%m-%dT%H:%M:%SZ}")
     machine = stage.qemu(stage.guest(plan), plan)
     try:
         machine.boot()
