@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
-from bench.faces import HEAD, prepare
+from bench.faces import HEAD, in_directory, prepare
 from fakes import aws, azure, gcp
 from fakes.machine import Machine
 from fakes.policy import pasted_json
@@ -20,12 +20,12 @@ INSTANCES = 1000
 Place = Callable[[Path], AbstractContextManager[str]]
 
 
-def in_directory(root: Path) -> AbstractContextManager[str]:
+def over_files(root: Path) -> AbstractContextManager[str]:
     """The store is the directory itself."""
-    return nullcontext(_directory(root))
+    return nullcontext(in_directory(root))
 
 
-def polled_clouds(instances: int = INSTANCES, store: Place = in_directory) -> dict[str, Any]:
+def polled_clouds(instances: int = INSTANCES, store: Place = over_files) -> dict[str, Any]:
     """Figures of the polling process, and how many requests reached the fakes. `store`: gives the keys of [store]."""
     names = [f"gpu-{number}" for number in range(instances)]
     parts = [names[0::3], names[1::3], names[2::3]]
@@ -47,16 +47,11 @@ def polled_clouds(instances: int = INSTANCES, store: Place = in_directory) -> di
         prepare(root, names, read_now().wall)
         urls = ((ec2.url, imds.url), (gce.url, hosts[0].url), (arm.url, hosts[1].url))
         keys = stack.enter_context(store(root))
-        head = HEAD.format(root=root).replace(_directory(root), keys)
-        text = head + "".join(_tables(parts, urls))
+        text = HEAD.format(store=keys) + "".join(_tables(parts, urls))
         (root / "config.toml").write_text(text)
         found = _child(root)
     requests = {"aws": len(ec2.asked), "gcp": len(gce.asked), "azure": len(arm.asked)}
     return {"instances": instances, **found, "requests": sum(requests.values()), **requests}
-
-
-def _directory(root: Path) -> str:
-    return f'url = "file://{root}/store"'
 
 
 def _child(root: Path) -> dict[str, float]:

@@ -19,7 +19,7 @@ BOOTS, BEATS = 3, 10
 HEAD = """[host]
 role = "restarter"
 [store]
-url = "file://{root}/store"
+{store}
 [grant]
 price_cap = {{ amount = 14.0, currency = "USD", per = "hour" }}
 """
@@ -30,11 +30,17 @@ cloud = "{root}/cloud/{name}"
 """
 
 
+def in_directory(root: Path) -> str:
+    """The keys of [store] for the store that `prepare` lays down."""
+    return f'url = "file://{root}/store"'
+
+
 def prepare(root: Path, names: list[str], now: datetime) -> None:
     """Everything that a restarter host and its store would have of running instances, each with a run of its own."""
     (root / "state" / "holds").mkdir(parents=True)
-    text = HEAD + "".join(INSTANCE.format(name=name, root=root) for name in names)
-    (root / "config.toml").write_text(text.format(root=root))
+    head = HEAD.format(store=in_directory(root))
+    tables = [INSTANCE.format(name=name, root=root) for name in names]
+    (root / "config.toml").write_text("".join([head, *tables]))
     for name in names:
         _stored(root / "store", name, now)
         _put(root / "cloud" / name / "state.json", _state(now))
