@@ -36,6 +36,8 @@ class _Episode:
     earlier: dict[str, tuple[Blob, ...]]
     is_first: bool
     """Whether nothing of it was ever put from here: then what exists is somebody else's."""
+    above: frozenset[str]
+    """Folders whose names lead to it, which it may share with others of the batch."""
     is_aside: bool = False
     """Whether its name in the store is taken."""
     done: Done = field(default_factory=Done)
@@ -57,11 +59,12 @@ def publish_batch(
     """
     answers: dict[int, Done | Failed | None] = {}
     batch = dict[int, _Episode]()
-    for number, found in enumerate(lanes.each(lambda work: _prepared(target, work), works, go_on)):
+    for number, found in enumerate(lanes.near(lambda work: _prepared(target, work), works, go_on)):
         if isinstance(found, _Episode):
             batch[number] = found
         else:
             answers[number] = found
+    batch = _sync_above(target, batch, answers)
     _begin(target, list(batch.values()))
     away = _Away()
     batch = _stage(batch, answers, lanes, lambda item: _send(target, item, away), go_on)
@@ -120,7 +123,7 @@ def _stage(
 
 
 def _prepared(target: Target, work: PutEpisode) -> _Episode:
-    """All bytes of the episode durable and hashed, and their names durable too."""
+    """All bytes of the episode durable and hashed, and their names durable too, but for those `above`."""
     attempt = work.attempt
     if len({part.name for part in attempt.parts}) < len(attempt.parts):
         raise ValueError(f"{attempt.key}: two parts of one name")
@@ -134,7 +137,24 @@ def _prepared(target: Target, work: PutEpisode) -> _Episode:
         below.sync()
     earlier = {key: target.journal.intents(key) for _, key, _ in taken}
     is_first = target.journal.is_first(target.run, attempt_id(attempt))
-    return _Episode(work, taken, earlier, is_first)
+    return _Episode(work, taken, earlier, is_first, below.above)
+
+
+def _sync_above(
+    target: Target, batch: dict[int, _Episode], answers: dict[int, Done | Failed | None]
+) -> dict[int, _Episode]:
+    """The folders that lead to the episodes, each once for all of them; returns those whose folders are durable."""
+    failed = dict[str, Exception]()
+    for name in sorted({name for item in batch.values() for name in item.above}):
+        try:
+            with Below(target.paths.root) as below:
+                below.sync_folder(name)
+        except (OSError, ValueError) as error:
+            failed[name] = error
+    for number, item in batch.items():
+        for name in item.above & failed.keys():
+            answers[number] = Failed(failed[name])
+    return {number: item for number, item in batch.items() if not item.above & failed.keys()}
 
 
 def _begin(target: Target, batch: Sequence[_Episode]) -> None:

@@ -165,6 +165,7 @@ class Below:
     def __init__(self, top: Path) -> None:
         self._top = os.fspath(top)
         self._folders: dict[str, int] = {}
+        self._holding: set[str] = set()
 
     def __enter__(self) -> "Below":
         return self
@@ -174,11 +175,12 @@ class Below:
             os.close(descriptor)
 
     def take(self, path: Path, screen: Screen) -> Evidence:
-        """As the function of this name, but the names are durable only after `sync`."""
+        """As the function of this name, but the names are durable only after `sync`, and that of all `above`."""
         folder, _, name = os.fspath(path).removeprefix(f"{self._top}/").rpartition("/")
         if os.fspath(path).startswith("/") and not os.fspath(path).startswith(f"{self._top}/"):
             raise ValueError(f"{path}: leads out of {self._top}")
         at = self._folder(folder, path)
+        self._holding.add(folder)
         descriptor, before = _plain(path, name, at)
         try:
             os.fsync(descriptor)
@@ -194,10 +196,19 @@ class Below:
             secret = screen.inside(path)
         return Evidence(path, ident, before.st_mode & 0o777, blob, data, secret)
 
+    @property
+    def above(self) -> frozenset[str]:
+        """Folders that hold nothing that was taken but lead there: a new folder is lost with all in it otherwise."""
+        return frozenset(self._folders.keys() - self._holding)
+
     def sync(self) -> None:
-        """The folders, and those above them: a new folder is lost with all in it otherwise."""
-        for descriptor in self._folders.values():
-            os.fsync(descriptor)
+        """The folders of all that was taken."""
+        for name in self._holding:
+            os.fsync(self._folders[name])
+
+    def sync_folder(self, name: str) -> None:
+        """One of those above. Raises OSError, and ValueError for a link."""
+        os.fsync(self._folder(name, Path(self._top, name)))
 
     def _folder(self, name: str, path: Path) -> int:
         known = self._folders.get(name)
