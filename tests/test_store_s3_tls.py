@@ -46,6 +46,17 @@ def test_a_put_over_tls_is_plain(
         assert headers["If-None-Match"] == "*"
 
 
+def test_many_puts_at_a_time_over_tls(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A layer that reads before it writes, and writes in records, is driven by one thread too."""
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(service.certificate))
+    store = S3Store("s3://evals/x", S3Place(service.endpoint, "x", lambda: KEYS))
+    service.seen.clear()
+    wanted = {f"many/{number}": b"%d" % number * 300_000 for number in range(12)}
+    found = dict(store.put_each(list(wanted.items()), lambda: True))
+    assert found == dict.fromkeys(wanted, Put.CREATED)
+    assert sorted(body for _, body in service.seen) == sorted(wanted.values())
+
+
 def test_a_stranger_s_certificate_is_refused(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,14 +19,14 @@ from publication.disk_cases import is_killed
 from publication.judge import Case, fresh, judged, one_pass, template
 from s3_server import Service, moto
 from spoteval.clock import read_now
-from spoteval.store import http_wire
+from spoteval.store import http_exchange
 from spoteval.store.contract import Store
 from spoteval.store.s3 import S3Store
 from spoteval.store.s3_patience import Patience
 from spoteval_agents.publication_follower import uploading
 from spoteval_agents.publication_follower.memory import Memory
 
-READ_S, SILENCE_S = http_wire.READ_S, 0.8
+READ_S, SILENCE_S = http_exchange.READ_S, 0.8
 """Of a socket, here: a stall lasts longer, and no case takes long for it."""
 PARTS_ABOVE, PART, LARGE = 20_000, 16_384, 40_000
 """Bytes: what goes in parts here, a part, and a file of three of them."""
@@ -137,9 +137,9 @@ class Scene:
 
     def _clean(self, guest: Guest) -> None:
         """With all the patience of the product: on a busy machine the service is no faster."""
-        http_wire.READ_S, guest.memory = READ_S, Memory()
+        http_exchange.READ_S, guest.memory = READ_S, Memory()
         one_pass(guest)
-        http_wire.READ_S = SILENCE_S
+        http_exchange.READ_S = SILENCE_S
 
     def _others(self) -> Iterator[str]:
         asked = {(method, path) for method, path, _ in self.proxy.seen}
@@ -157,7 +157,7 @@ def served(folder: Path) -> Iterator[Service]:
 
 def spoiled(folder: Path, kind: str, service: Service, numbers: range) -> Iterator[Case]:
     """The fault at these requests, as far as a clean pass has them."""
-    http_wire.READ_S = SILENCE_S
+    http_exchange.READ_S = SILENCE_S
     vars(uploading)["part_bytes"] = lambda size: PART
     source = template(folder / "template", LARGE)
     with proxy_to(service.endpoint) as proxy:

@@ -12,10 +12,11 @@ from spoteval.files import append_lines
 from spoteval.publication.keys import manifest_key, part_key
 from spoteval.publication.manifest import PartEntry, manifest_bytes, witness_line
 from spoteval.store.contract import Put, StoreError, StoreRefused
+from spoteval_agents.publication_follower.ahead import Ahead
 from spoteval_agents.publication_follower.aside import CONFLICT, note_conflict, put_aside
 from spoteval_agents.publication_follower.evidence import Below, Evidence
 from spoteval_agents.publication_follower.journal import held
-from spoteval_agents.publication_follower.lanes import Failed, Lanes
+from spoteval_agents.publication_follower.lanes import Each, Failed, Lanes, Seldom
 from spoteval_agents.publication_follower.numbers import attempt_id
 from spoteval_agents.publication_follower.part import take_part
 from spoteval_agents.publication_follower.screen import secret_of
@@ -43,6 +44,7 @@ class _Episode:
     done: Done = field(default_factory=Done)
     entries: list[PartEntry] = field(default_factory=list)
     line: dict[str, object] = field(default_factory=dict)
+    manifest: bytes = b""
 
     @property
     def attempt(self) -> Attempt:
@@ -67,7 +69,7 @@ def publish_batch(
     batch = _sync_above(target, batch, answers)
     _begin(target, list(batch.values()))
     away = _Away()
-    batch = _stage(batch, answers, lanes, lambda item: _send(target, item, away), go_on)
+    batch = _sent_parts(target, batch, answers, lanes, go_on, away)
     if batch:
         for item in batch.values():
             extras = [_told(target, extra) for extra in item.attempt.extras]
@@ -77,7 +79,7 @@ def publish_batch(
                 note_conflict(target, item.attempt, item.line)
         lines = [item.line for item in batch.values()]
         append_lines(target.paths.finished, lines, alone=True)
-    batch = _stage(batch, answers, lanes, lambda item: _manifest(target, item), _always)
+    batch = _sent_manifests(target, batch, answers, lanes)
     for number, item in batch.items():
         answers[number] = item.done
     if batch:
@@ -96,10 +98,70 @@ def _always() -> bool:
     return True
 
 
-def _stage(
+def _sent_parts(
+    target: Target,
     batch: dict[int, _Episode],
     answers: dict[int, Done | Failed | None],
     lanes: Lanes,
+    go_on: Callable[[], bool],
+    away: "_Away",
+) -> dict[int, _Episode]:
+    """The parts of all; what was begun beside others is also ended, without asking again whether there is time."""
+    ahead = Ahead(target.store)
+    rows = {number: _row(target, item.taken) for number, item in batch.items()}
+    begun = ahead.try_rows(rows, Seldom(go_on))
+    target = replace(target, store=ahead)
+
+    def act(item: _Episode) -> None:
+        _send(target, item, away)
+
+    ended = {number: item for number, item in batch.items() if number in begun}
+    fresh = {number: item for number, item in batch.items() if number not in begun}
+    passed = _stage(ended, answers, lanes.near, act, _always)
+    passed |= _stage(fresh, answers, lanes.each, act, go_on)
+    return dict(sorted(passed.items()))
+
+
+def _row(target: Target, taken: Sequence[_Taken]) -> list[tuple[str, bytes]]:
+    """Parts that are put whole, in order; none after one that is not."""
+    found = list[tuple[str, bytes]]()
+    for _, key, evidence in taken:
+        if evidence.secret is not None or key in target.journal.put:
+            continue
+        if (
+            evidence.data is None
+            or evidence.blob.size > target.parts_above
+            or target.journal.is_taken(key)
+        ):
+            break
+        found.append((key, evidence.data))
+    return found
+
+
+def _sent_manifests(
+    target: Target,
+    batch: dict[int, _Episode],
+    answers: dict[int, Done | Failed | None],
+    lanes: Lanes,
+) -> dict[int, _Episode]:
+    """The manifests of all."""
+    ahead = Ahead(target.store)
+    for item in batch.values():
+        item.manifest = manifest_bytes(target.run, item.line)
+    rows = {
+        number: [] if item.is_aside else [(_manifest_key(target, item), item.manifest)]
+        for number, item in batch.items()
+    }
+    begun = ahead.try_rows(rows, _always)
+    target = replace(target, store=ahead)
+    each = lanes.near if len(begun) == len(batch) else lanes.each
+    return _stage(batch, answers, each, lambda item: _manifest(target, item), _always)
+
+
+def _stage(
+    batch: dict[int, _Episode],
+    answers: dict[int, Done | Failed | None],
+    each: Each,
     act: Callable[[_Episode], None],
     go_on: Callable[[], bool],
 ) -> dict[int, _Episode]:
@@ -111,7 +173,7 @@ def _stage(
         act(pair[1])
         return pair[0]
 
-    found = lanes.each(carried, items, go_on)
+    found = each(carried, items, go_on)
     for (number, item), answer in zip(items, found, strict=True):
         if isinstance(answer, Failed):
             answers[number] = None if isinstance(answer.error, _NotTried) else answer
@@ -237,11 +299,14 @@ def _sent(target: Target, key: str, evidence: Evidence, item: _Episode) -> Blob:
     return known
 
 
+def _manifest_key(target: Target, item: _Episode) -> str:
+    return manifest_key(target.run, item.attempt.key, item.attempt.number)
+
+
 def _manifest(target: Target, item: _Episode) -> None:
     """Written last: from here on the episode is published."""
-    key = manifest_key(target.run, item.attempt.key, item.attempt.number)
     if not item.is_aside:
-        answer = target.store.put(key, manifest_bytes(target.run, item.line))
+        answer = target.store.put(_manifest_key(target, item), item.manifest)
         item.done.episodes = int(answer.is_ours)
         if answer is Put.EXISTS and item.is_first:
             item.is_aside = True

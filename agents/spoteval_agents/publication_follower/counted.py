@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spoteval.store.contract import Put, Store, Stored
+from spoteval.store.contract import Later, ManyPuts, Put, Store, Stored
 
 
 def _nothing() -> None:
@@ -31,6 +31,12 @@ class Counted:
         """Large files in parts, where the other store has that."""
         large = getattr(self._store, "large", None)
         return None if large is None else CountedLarge(large, self)
+
+    @property
+    def many(self) -> "CountedMany | None":
+        """Many puts at a time, where the other store has that."""
+        many: Any = self._store if hasattr(self._store, "put_each") else None
+        return None if many is None else CountedMany(many, self)
 
     def put(self, key: str, data: bytes) -> Put:
         """Create `key` with `data`."""
@@ -86,3 +92,20 @@ class CountedLarge:
         """Throw the parts away."""
         self.by.requests += 1
         self.inner.abort(key, upload)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedMany:
+    """The many puts of another store, counted with its other requests."""
+
+    inner: ManyPuts
+    by: Counted
+
+    def put_each(
+        self, wanted: Sequence[tuple[str, bytes]], go_on: Callable[[], bool]
+    ) -> Iterator[tuple[str, Put | Later]]:
+        """Try to create each key."""
+        for key, answer in self.inner.put_each(wanted, go_on):
+            self.by.requests += 1
+            self.by.alive()
+            yield key, answer

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from spoteval.clock import monotonic_s
 
@@ -37,6 +37,29 @@ class _Round(Generic[T, R]):
     act: Callable[[T], R]
     answers: "SimpleQueue[tuple[int, R | Failed | None]]" = field(default_factory=SimpleQueue)
     is_over: bool = False
+
+
+class Each(Protocol):
+    """One way to do many pieces of work; see `Lanes.each`."""
+
+    def __call__(
+        self, act: Callable[[T], R], items: Sequence[T], go_on: Callable[[], bool], /
+    ) -> list[R | Failed | None]:
+        """Answers in order."""
+
+
+class Seldom:
+    """Whether to go on, asked no more often than every LOOK_S: to look for what is urgent costs as much as a file."""
+
+    def __init__(self, go_on: Callable[[], bool], clock: Callable[[], float] = monotonic_s) -> None:
+        self._go_on, self._clock = go_on, clock
+        self._asked_s, self._answer = float("-inf"), True
+
+    def __call__(self) -> bool:
+        now_s = self._clock()
+        if now_s - self._asked_s >= LOOK_S:
+            self._asked_s, self._answer = now_s, self._go_on()
+        return self._answer
 
 
 class Lanes:
@@ -84,12 +107,11 @@ class Lanes:
 
         Threads that only compute are in each other's way: half of the processor time goes into taking turns.
         """
-        found, asked_s, is_over = list[R | Failed | None](), -LOOK_S, False
+        found = list[R | Failed | None]()
+        asked = Seldom(go_on, lambda: self._clocks()[0])
         for item in items:
             began_s, cpu_s = self._clocks()
-            if began_s - asked_s >= LOOK_S:
-                asked_s, is_over = began_s, not go_on()
-            found.append(None if is_over else _tried(act, item))
+            found.append(_tried(act, item) if asked() else None)
             ended_s, spent_s = self._clocks()
             if is_worth_a_thread(ended_s - began_s, spent_s - cpu_s):
                 break

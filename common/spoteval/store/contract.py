@@ -1,6 +1,6 @@
 """What a store owes. Four verbs; there is no delete and no overwrite."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -71,6 +71,23 @@ class Store(Protocol):
 
     def list(self, prefix: str) -> Iterator[Stored]:
         """Every object whose key begins with `prefix`, in the order of keys."""
+
+
+Later = Callable[[], Put]
+"""A put that was tried and is not over: called, it goes on with all its patience, and raises StoreError."""
+
+
+class ManyPuts(Protocol):
+    """What a store has that can be asked many small things at a time by one thread."""
+
+    def put_each(
+        self, wanted: Sequence[tuple[str, bytes]], go_on: Callable[[], bool]
+    ) -> Iterator[tuple[str, Put | Later]]:
+        """Try to create each key; of each that was begun its answer, in whatever order.
+
+        Nothing more begins once `go_on` says no, or when several in a row were not simply taken: what is left out was
+        not tried. Raises nothing of the store's.
+        """
 
 
 def key_error(key: str) -> str | None:

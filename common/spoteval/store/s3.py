@@ -6,7 +6,7 @@ cost through its client, which is left what is rare.
 
 import copy
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from spoteval.clock import Now, read_now
 from spoteval.store.contract import (
     Exists,
+    Later,
     NotThere,
     Put,
     Stored,
@@ -22,7 +23,8 @@ from spoteval.store.contract import (
     key_error,
 )
 from spoteval.store.deadline import Deadline, Overrun, bounded
-from spoteval.store.http_wire import Answer
+from spoteval.store.http_exchange import Answer
+from spoteval.store.http_many import Call
 from spoteval.store.pace import Pace
 from spoteval.store.place import S3Place
 from spoteval.store.s3_answer import error_of
@@ -38,6 +40,7 @@ from spoteval.store.s3_errors import (
     trouble_of,
 )
 from spoteval.store.s3_large import S3Large
+from spoteval.store.s3_many import S3Many, Wanted
 from spoteval.store.s3_patience import Patience, pause_s
 from spoteval.store.url import bucket_and_prefix
 
@@ -120,6 +123,14 @@ class S3Store:
             raise StoreError(f"{path}: {error.strerror}") from error
         return self._put(key, lambda: body_of_file(path), size)
 
+    def put_each(
+        self, wanted: Sequence[tuple[str, bytes]], go_on: Callable[[], bool]
+    ) -> Iterator[tuple[str, Put | Later]]:
+        """Try to create each key, LANES at a time in this thread. Not where there is a pace: it is kept by waiting."""
+        if self._pace is None:
+            many = S3Many(self._kept.pool, self._call_of, self._gone_on, LANES)
+            yield from many.each(wanted, go_on, self._deadline())
+
     def get(self, key: str) -> bytes:
         """The bytes of `key`."""
         name = self._name(key)
@@ -190,27 +201,49 @@ class S3Store:
     def _stored(self, item: Mapping[str, Any]) -> Stored:
         return Stored(item["Key"].removeprefix(self._prefix), item["Size"])
 
-    def _put(self, key: str, opened: Opened, size: int) -> Put:
+    def _put(
+        self,
+        key: str,
+        opened: Opened,
+        size: int,
+        deadline: Deadline | None = None,
+        failed: Exception | None = None,
+    ) -> Put:
+        """With all tries, the first of which may have `failed` already, by the `deadline` that it had."""
         name, what = self._name(key), f"{self.url}/{key}: put"
         if size > LARGEST_PUT:
             raise StoreRefused(f"{what}: {size} bytes are more than one put takes (5 GiB)")
 
         def attempt(deadline: Deadline) -> Put:
-            is_conditional = self._kept.conditional
             with opened() as body:
-                headers = {**body.headers, **_condition(is_conditional)}
-                answer = self._asked(
-                    deadline, "PUT", name, headers, body.sha256.hex(), body.pieces()
-                )
-                body.confirm(answer.headers)
-                return Put.CREATED if is_conditional else body.acknowledged(answer.headers)
+                wanted = Wanted(key, body, self._kept.conditional, deadline)
+                headers = self._headers(wanted)
+                digest = body.sha256.hex()
+                answer = self._asked(deadline, "PUT", name, headers, digest, body.pieces())
+                return wanted.taken(answer)
 
+        first = attempt if failed is None else _after(failed, attempt)
         try:
-            return self._tried(what, attempt, self._deadline(size))
+            return self._tried(what, first, deadline or self._deadline(size))
         except _NoCondition:
             return self._without_condition(what, attempt, self._deadline(size))
         except Exists as exists:
             return Put.REPEATED if exists.is_repeated else Put.EXISTS
+
+    def _gone_on(self, wanted: Wanted, error: Exception) -> Put:
+        body = nullcontext(wanted.body)
+        return self._put(wanted.key, lambda: body, wanted.body.size, wanted.deadline, error)
+
+    def _call_of(self, key: str, data: bytes) -> Call[Wanted]:
+        """A put as it goes beside others: a deadline of its own ends it, since who is urgent waits for all of them."""
+        name, body = self._name(key), body_of(data)
+        deadline = self._deadline(len(data), is_over=_never)
+        wanted = Wanted(key, body, self._kept.conditional, deadline)
+        head = self._head("PUT", name, self._headers(wanted), body.sha256.hex())
+        return Call(wanted, head, data, deadline)
+
+    def _headers(self, wanted: Wanted) -> Mapping[str, str]:
+        return {**wanted.body.headers, **_condition(wanted.is_conditional)}
 
     def _without_condition(
         self, what: str, attempt: Callable[[Deadline], Put], deadline: Deadline
@@ -242,12 +275,17 @@ class S3Store:
         query: str = "",
     ) -> Answer:
         """One signed request and its answer; raises ClientError for a refusal, and what the connection raises."""
-        at = self._kept.moment(self._clock)
-        head = self._kept.signer().head(method, name, query, headers, sha256, at)
+        head = self._head(method, name, headers, sha256, query)
         answer = self._kept.pool.ask(head, body, deadline, bare=False, pace=self._pace)
         if answer.status >= 300:
             raise error_of(answer, method)
         return answer
+
+    def _head(
+        self, method: str, name: str, headers: Mapping[str, str], sha256: str, query: str = ""
+    ) -> bytes:
+        at = self._kept.moment(self._clock)
+        return self._kept.signer().head(method, name, query, headers, sha256, at)
 
     @property
     def large(self) -> S3Large:
@@ -281,12 +319,14 @@ class S3Store:
             self._kept.conditional = False
             return self._tried(f"{self.url}/{key}: {what}", attempt, self._deadline(len(data)))
 
-    def _deadline(self, size: int = 0, within_s: float = CALL_S) -> Deadline:
+    def _deadline(
+        self, size: int = 0, within_s: float = CALL_S, is_over: Callable[[], bool] | None = None
+    ) -> Deadline:
         clock = self._patience.clock
         within_s += size / LEAST_BYTES_S
         if self._by_s is not None:
             within_s = min(within_s, self._by_s - clock())
-        return Deadline(clock, within_s, self._is_over)
+        return Deadline(clock, within_s, is_over or self._is_over)
 
     def _call(self, what: str, act: Act[T], within_s: float = CALL_S) -> T:
         """One call of the client, for what is rare, with all its tries. Raises StoreError."""
@@ -318,6 +358,18 @@ class S3Store:
                 raise _failed(what, trouble, tries - is_corrected, is_open)
             is_open = is_open or trouble.is_open
             self._patience.sleep(pause)
+
+
+def _after(failed: Exception, attempt: Callable[[Deadline], Put]) -> Callable[[Deadline], Put]:
+    """The same tries, the first of which was made already and failed."""
+    left = [failed]
+
+    def tried(deadline: Deadline) -> Put:
+        if left:
+            raise left.pop()
+        return attempt(deadline)
+
+    return tried
 
 
 class _NoCondition(StoreError):

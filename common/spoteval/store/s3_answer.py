@@ -6,7 +6,7 @@ from http.client import responses
 from botocore.exceptions import ClientError
 from botocore.parsers import ResponseParserError
 
-from spoteval.store.http_wire import Answer
+from spoteval.store.http_exchange import Answer
 
 _CODE = re.compile(rb"<Code>\s*([^<]{1,200})</Code>")
 _MESSAGE = re.compile(rb"<Message>\s*([^<]{1,2000})</Message>")

@@ -13,7 +13,9 @@ from botocore.exceptions import BotoCoreError
 from spoteval import __version__
 from spoteval.clock import Now
 from spoteval.store.contract import StoreError
-from spoteval.store.http_wire import CONNECT_S, READ_S, Pool
+from spoteval.store.http_exchange import READ_S
+from spoteval.store.http_route import CONNECT_S
+from spoteval.store.http_wire import Pool
 from spoteval.store.place import S3Place
 from spoteval.store.s3_address import endpoint_of, needs_path, region_of
 from spoteval.store.s3_errors import unmade

@@ -17,7 +17,7 @@ from botocore.parsers import ResponseParserError
 from urllib3.exceptions import HTTPError
 
 from spoteval.clock import Now, ahead_s
-from spoteval.store.http_wire import ProxyDown, TlsFailed
+from spoteval.store.http_route import ProxyDown, TlsFailed
 from spoteval.store.s3_codes import (
     AGAIN_CODES,
     AGAIN_STATUS,

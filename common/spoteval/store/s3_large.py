@@ -12,7 +12,7 @@ from typing import Protocol
 from urllib.parse import quote
 
 from spoteval.store.contract import Exists, NotThere, Put
-from spoteval.store.http_wire import Answer
+from spoteval.store.http_exchange import Answer
 from spoteval.store.s3_answer import error_of
 from spoteval.store.s3_errors import NotS3
 

@@ -16,7 +16,7 @@ from botocore.httpsession import get_cert_path
 from botocore.utils import get_environ_proxies
 
 from spoteval import __version__
-from spoteval.store.http_wire import Route
+from spoteval.store.http_route import Route
 from spoteval.store.place import S3Place
 from spoteval.store.s3_address import address_of
 from spoteval.store.s3_errors import unmade

@@ -1,5 +1,6 @@
-"""store.http_wire: answers in chunks and without a length, whole or not at all."""
+"""store.http_exchange: answers in chunks and without a length, whole or not at all."""
 
+import select
 import socket
 import struct
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from spoteval.clock import monotonic_s
 from spoteval.store.deadline import Deadline
-from spoteval.store.http_wire import Answer, Connection, Garbled
+from spoteval.store.http_exchange import Answer, Connection, Garbled
 
 HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 NO_LENGTH = b"HTTP/1.1 200 OK\r\nETag: x\r\n\r\n"
@@ -101,9 +102,9 @@ def test_a_reset_is_no_end() -> None:
         theirs.sendall(NO_LENGTH + b"half of")
         # Linger of zero: close() sends a reset in the place of an orderly end (socket(7)).
         theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        connection._send(ASKED, Deadline(monotonic_s, 5.0), None)
-        head = connection._head(Deadline(monotonic_s, 5.0))
+        steps = connection.steps(ASKED, (), Deadline(monotonic_s, 5.0), bare=False)
+        assert next(steps) == select.POLLIN  # all is sent
+        assert next(steps) == select.POLLIN  # all that came is read
         theirs.close()
-        assert head.startswith(b"HTTP/1.1 200")
         with pytest.raises(ConnectionResetError):
-            connection._body(200, {}, Deadline(monotonic_s, 5.0), bare=False)
+            next(steps)

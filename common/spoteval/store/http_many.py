@@ -1,0 +1,120 @@
+"""Many requests at a time in one thread: sent side by side, answered in whatever order the answers come.
+
+Why not a thread for each: they compute one at a time all the same, and taking turns cost as much again.
+"""
+
+import select
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from http.client import HTTPException
+from typing import Generic, TypeVar
+
+from spoteval.store.deadline import LOOK_S, Deadline, Overrun
+from spoteval.store.http_exchange import Answer, Connection, Steps, overdue
+from spoteval.store.http_wire import Pool
+
+T = TypeVar("T")
+_FAILED = (OSError, HTTPException, Overrun)
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """One request, and what its answer is to be told by."""
+
+    name: T
+    head: bytes
+    body: bytes
+    deadline: Deadline
+
+
+@dataclass(slots=True)
+class _Underway(Generic[T]):
+    call: Call[T]
+    connection: Connection
+    steps: Steps[Answer]
+    since_s: float
+    """When something was last sent or received."""
+    awaited: int = 0
+
+
+Told = tuple[T, Answer | Exception]
+
+
+def side_by_side(pool: Pool, calls: Iterator[Call[T]], most: int) -> Iterator[Told[T]]:
+    """Each call's answer, or its OSError, Garbled or Overrun, as they come; `calls` is asked where there is room.
+
+    What is not answered when this is closed is given up.
+    """
+    many: _Many[T] = _Many(pool)
+    try:
+        while True:
+            while many.count < most and (call := next(calls, None)) is not None:
+                yield from many.begin(call)
+            if not many.count:
+                return
+            yield from many.wait()
+    finally:
+        many.close()
+
+
+class _Many(Generic[T]):
+    def __init__(self, pool: Pool) -> None:
+        self._pool, self._poll = pool, select.poll()
+        self._underway: dict[int, _Underway[T]] = {}
+
+    @property
+    def count(self) -> int:
+        """How many are under way."""
+        return len(self._underway)
+
+    def begin(self, call: Call[T]) -> Iterator[Told[T]]:
+        """Send it, as far as that goes without waiting."""
+        try:
+            connection = self._pool.take(call.deadline)
+        except _FAILED as error:
+            yield call.name, error
+            return
+        steps = connection.steps(call.head, (call.body,), call.deadline, bare=False)
+        one = _Underway(call, connection, steps, self._pool.clock())
+        self._underway[connection.fileno()] = one
+        yield from self._on(one, None)
+
+    def wait(self) -> Iterator[Told[T]]:
+        """Until something comes, and no longer than LOOK_S; then go on with what it came for."""
+        ready = {number for number, _ in self._poll.poll(LOOK_S * 1000)}
+        now_s = self._pool.clock()
+        for number, one in list(self._underway.items()):
+            if number in ready:
+                one.since_s = now_s
+                yield from self._on(one, None)
+            elif (error := overdue(now_s - one.since_s, one.call.deadline)) is not None:
+                yield from self._on(one, error)
+
+    def close(self) -> None:
+        """Give up what is under way."""
+        for one in self._underway.values():
+            one.connection.close()
+        self._underway.clear()
+
+    def _on(self, one: _Underway[T], error: Exception | None) -> Iterator[Told[T]]:
+        """To where it waits again, or to its end."""
+        try:
+            awaited = next(one.steps) if error is None else one.steps.throw(error)
+        except StopIteration as end:
+            self._end(one)
+            self._pool.give(one.connection)
+            yield one.call.name, end.value
+        except _FAILED as failed:
+            self._end(one)
+            one.connection.close()
+            yield one.call.name, failed
+        else:
+            if awaited != one.awaited:
+                one.awaited = awaited
+                self._poll.register(one.connection, awaited)
+
+    def _end(self, one: _Underway[T]) -> None:
+        with suppress(KeyError):  # it may have waited for nothing yet
+            self._poll.unregister(one.connection)
+        del self._underway[one.connection.fileno()]

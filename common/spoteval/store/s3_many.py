@@ -1,0 +1,84 @@
+"""Many small puts, side by side: the first try of each; what is not simply taken goes on with all its patience."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from botocore.exceptions import BotoCoreError
+
+from spoteval.store.contract import Later, Put, StoreError
+from spoteval.store.deadline import Deadline
+from spoteval.store.http_exchange import Answer
+from spoteval.store.http_many import Call, side_by_side
+from spoteval.store.http_wire import Pool
+from spoteval.store.s3_answer import error_of
+from spoteval.store.s3_body import Body
+from spoteval.store.s3_errors import Damaged, NotS3
+
+STOP_AFTER = 3
+"""So many in a row that were not taken: the service wants to be asked more slowly, or is away."""
+_EXISTS = (304, 412)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One put that was begun: its bytes, and whether it was asked that the key be free."""
+
+    key: str
+    body: Body
+    is_conditional: bool
+    deadline: Deadline
+
+    def taken(self, answer: Answer) -> Put:
+        """What an answer of success says; raises Damaged, NotS3 and StoreError."""
+        self.body.confirm(answer.headers)
+        return Put.CREATED if self.is_conditional else self.body.acknowledged(answer.headers)
+
+
+@dataclass(slots=True)
+class S3Many:
+    """Puts of one store. `call_of`: a signed put, raises StoreError and BotoCoreError; `gone_on`: the put after an
+    error of its first try, with all its patience; `most`: at a time."""
+
+    pool: Pool
+    call_of: Callable[[str, bytes], Call[Wanted]]
+    gone_on: Callable[[Wanted, Exception], Put]
+    most: int
+    _in_row: int = 0
+
+    def each(
+        self, wanted: Sequence[tuple[str, bytes]], go_on: Callable[[], bool], patient: Deadline
+    ) -> Iterator[tuple[str, Put | Later]]:
+        """As `ManyPuts.put_each`; connections are made within `patient`."""
+        count = min(self.most, len(wanted))
+        if count < 2 or not self.pool.warm(count, patient):
+            return
+        for one, found in side_by_side(self.pool, self._calls(wanted, go_on), count):
+            answer = self._judged(one, found)
+            self._in_row = 0 if isinstance(answer, Put) else self._in_row + 1
+            yield one.key, answer
+
+    def _calls(
+        self, wanted: Sequence[tuple[str, bytes]], go_on: Callable[[], bool]
+    ) -> Iterator[Call[Wanted]]:
+        for key, data in wanted:
+            if self._in_row >= STOP_AFTER or not go_on():
+                return
+            try:
+                call = self.call_of(key, data)
+            except (StoreError, BotoCoreError):
+                self._in_row += 1  # whoever asks for this one alone is told
+            else:
+                yield call
+
+    def _judged(self, one: Wanted, found: Answer | Exception) -> Put | Later:
+        if isinstance(found, Exception):
+            return partial(self.gone_on, one, found)
+        if found.status in _EXISTS and one.is_conditional:
+            return Put.EXISTS
+        if found.status >= 300:
+            return partial(self.gone_on, one, error_of(found, "PUT"))
+        try:
+            return one.taken(found)
+        except (Damaged, NotS3) as error:
+            return partial(self.gone_on, one, error)
