@@ -84,7 +84,7 @@ def test_first_parts_then_the_others_then_manifests(tmp_path: Path, tried: list[
 def test_who_finds_the_first_part_taken_stops_there(tmp_path: Path, tried: list[str]) -> None:
     """Of two machines that publish one episode one has all of it; the other's lies beside it."""
     guest = met(tmp_path, "1", "2")
-    guest.store.inner.put(*keys("1", "a.txt"), b"theirs")
+    guest.store.inner.put(keys("1", "a.txt")[0], b"theirs")
     run(guest)
     assert [key for key in tried if "/episodes/1/" in key] == keys("1", "a.txt")
     assert guest.keys("episodes/1/") == ["episodes/1/1/a.txt"]

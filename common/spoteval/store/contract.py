@@ -1,10 +1,16 @@
 """What a store owes. Four verbs; there is no delete and no overwrite."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Protocol
+
+
+_MOST_BYTES = 1024
+_USUAL = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
+"""Keys that need no closer look: that of each part would cost a put as much as its digests."""
 
 
 class Put(Enum):
@@ -92,9 +98,11 @@ class ManyPuts(Protocol):
 
 def key_error(key: str) -> str | None:
     """Why `key` cannot be a key, or None: parts between slashes, none empty, none a dot path, at most 1024 bytes."""
+    if len(key) <= _MOST_BYTES and _USUAL.fullmatch(key):
+        return None
     parts = key.split("/")
     bad_part = any(part in ("", ".", "..") or part.startswith(".tmp-") for part in parts)
-    if bad_part or len(key.encode()) > 1024 or not key.isprintable():
+    if bad_part or len(key.encode()) > _MOST_BYTES or not key.isprintable():
         shown = "".join(char if char.isprintable() else "?" for char in key[:200])
         return f'"{shown}": not a key (parts between "/", none empty or dotted, at most 1024 bytes)'
     return None

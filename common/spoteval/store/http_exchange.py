@@ -266,10 +266,8 @@ def _parsed(head: bytes) -> tuple[int, dict[str, str]]:
     words = first.split(" ", 2)
     if len(words) < 2 or not words[0].startswith("HTTP/1.") or not words[1].isdigit():
         raise Garbled("no status")
-    headers = dict[str, str]()
-    for line in lines:
-        name, _, value = line.partition(":")
-        headers[name.strip().lower()] = value.strip()
+    fields = [line.partition(":") for line in lines]
+    headers = {name.strip().lower(): value.strip() for name, _, value in fields}
     if words[0] == "HTTP/1.0":
         headers.setdefault("connection", "close")
     return int(words[1]), headers

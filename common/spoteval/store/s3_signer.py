@@ -75,7 +75,10 @@ class _Auth(S3SigV4Auth):  # type: ignore[misc, unused-ignore]
     def canonical_headers(self, headers_to_sign: Any) -> str:
         """As the inherited method, of headers that are there once, in lower case and in order."""
         return "\n".join(
-            [f"{name}:{' '.join(value.split())}" for name, value in headers_to_sign.items()]
+            [
+                f"{name}:{' '.join(value.split()) if ' ' in value else value}"
+                for name, value in headers_to_sign.items()
+            ]
         )
 
     def signed_headers(self, headers_to_sign: Any) -> str:
