@@ -7,7 +7,6 @@ from enum import Enum
 from pathlib import Path
 from typing import Protocol
 
-
 _MOST_BYTES = 1024
 _USUAL = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 """Keys that need no closer look: that of each part would cost a put as much as its digests."""

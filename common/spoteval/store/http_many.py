@@ -62,6 +62,7 @@ class _Many(Generic[T]):
     def __init__(self, pool: Pool) -> None:
         self._pool, self._poll = pool, select.poll()
         self._underway: dict[int, _Underway[T]] = {}
+        self._looked_s = pool.clock()
 
     @property
     def count(self) -> int:
@@ -82,13 +83,20 @@ class _Many(Generic[T]):
 
     def wait(self) -> Iterator[Told[T]]:
         """Until something comes, and no longer than LOOK_S; then go on with what it came for."""
-        ready = {number for number, _ in self._poll.poll(LOOK_S * 1000)}
+        ready = [number for number, _ in self._poll.poll(LOOK_S * 1000)]
         now_s = self._pool.clock()
-        for number, one in list(self._underway.items()):
-            if number in ready:
-                one.since_s = now_s
-                yield from self._on(one, None)
-            elif (error := overdue(now_s - one.since_s, one.call.deadline)) is not None:
+        for number in ready:
+            one = self._underway[number]
+            one.since_s = now_s
+            yield from self._on(one, None)
+        if now_s - self._looked_s >= LOOK_S:
+            self._looked_s = now_s
+            yield from self._end_overdue(now_s)
+
+    def _end_overdue(self, now_s: float) -> Iterator[Told[T]]:
+        for one in list(self._underway.values()):
+            error = overdue(now_s - one.since_s, one.call.deadline)
+            if error is not None:
                 yield from self._on(one, error)
 
     def close(self) -> None:
