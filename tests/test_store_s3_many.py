@@ -167,6 +167,19 @@ def test_a_silent_service_ends_with_the_deadline(scene: Scene) -> None:
             later()
 
 
+def test_what_is_under_way_ends_for_what_is_more_urgent(scene: Scene) -> None:
+    """Long before its own deadline, and the line says why."""
+    scene.proxy.always = Fault(stall_s=30.0)
+    began_s = monotonic_s()
+    hasty = scene.store.until(began_s + 100.0, lambda: monotonic_s() - began_s > 0.3)
+    found = dict(hasty.put_each(list(ALL.items()), _yes))
+    assert 0 < len(found) <= LANES
+    for later in found.values():
+        assert not isinstance(later, Put)
+        with pytest.raises(StoreError, match="given up, since something more urgent waits"):
+            later()
+
+
 def test_one_alone_and_a_pace_are_left_to_the_single_put(scene: Scene) -> None:
     """One waits for itself; a limit of bytes is kept by waiting, which one thread must not do for all."""
     assert dict(scene.store.put_each([("some/00", b"x")], _yes)) == {}

@@ -99,8 +99,9 @@ def _publish(
         return Answer(0, 0, 0, 0, 0.0) if record.word == "no-run" else None
     memory.turn_to(record.name)
     try:
-        go_on = _go_on(world, disk, kind, until_s)
-        store = _bounded(world, kind, until_s, go_on)
+        urgent = Urgent(lambda: _is_urgent(world, disk))
+        go_on = _go_on(world, kind, until_s, urgent)
+        store = _bounded(world, kind, until_s, urgent)
         job = make_job(world, memory, disk, record, kind, go_on, store)
     except (KeyError, ImportError) as error:
         memory.say(nothing("no-adapter", f"{record.plan.harness}: {error}"), world.clock())
@@ -121,7 +122,12 @@ def _publish(
     return Answer(outcome.episodes, outcome.left, outcome.backlog, held, outcome.took_s)
 
 
-def _go_on(world: World, disk: DurablePaths, kind: Kind, until_s: float) -> GoOn:
+def _is_urgent(world: World, disk: DurablePaths) -> bool:
+    """Whether a regular pass has to make room: a final one is asked for, or this process is to end."""
+    return _is_final(requests.pending(disk), world.clock()) or world.interrupted()
+
+
+def _go_on(world: World, kind: Kind, until_s: float, urgent: Urgent) -> GoOn:
     """Whether a slice goes on: time, bytes, and nothing more urgent."""
 
     def go_on(sent_bytes: int) -> bool:
@@ -129,13 +135,12 @@ def _go_on(world: World, disk: DurablePaths, kind: Kind, until_s: float) -> GoOn
             return False
         if kind in (Kind.FINAL, Kind.LAST):
             return True
-        urgent = _is_final(requests.pending(disk), world.clock())
-        return sent_bytes < SLICE_BYTES and not urgent and not world.interrupted()
+        return sent_bytes < SLICE_BYTES and not urgent.look()
 
     return go_on
 
 
-def _bounded(world: World, kind: Kind, until_s: float, go_on: GoOn) -> Store:
+def _bounded(world: World, kind: Kind, until_s: float, urgent: Urgent) -> Store:
     """A store whose calls heed the pass: in a final one its deadline, in others that something urgent came.
 
     A final pass has the whole link: what does not go now may be lost.
@@ -146,7 +151,6 @@ def _bounded(world: World, kind: Kind, until_s: float, go_on: GoOn) -> Store:
     if kind in (Kind.FINAL, Kind.LAST):
         hasty: Store = until(until_s)
         return hasty
-    urgent = Urgent(go_on)
     patient: Store = until(until_s + CALL_S, urgent, world.pace)
     return patient
 

@@ -1,4 +1,4 @@
-"""Whether something more urgent waits than the call that is under way: asked often, looked for rarely."""
+"""Whether something more urgent waits than the calls that are under way: asked often, looked for rarely."""
 
 from collections.abc import Callable
 from threading import current_thread, main_thread
@@ -6,21 +6,34 @@ from threading import current_thread, main_thread
 from spoteval.clock import monotonic_s
 
 LOOK_S = 0.25
-_NO_BYTES = 0
+GRACE_S = 0.75
+"""So long calls may still go on: a manifest that is sent now makes an episode of what is sent already."""
 
 
 class Urgent:
-    """Looks at most four times a second, and in the main thread alone: signals are its own. Threads may share it."""
+    """Looks at most four times a second, and in the main thread alone: signals are its own. Threads may share it.
 
-    def __init__(self, go_on: Callable[[int], bool]) -> None:
-        self._go_on = go_on
-        self._looked_s = monotonic_s()
-        self._is = False
+    Once it is so it stays so.
+    """
+
+    def __init__(
+        self, is_wanted: Callable[[], bool], clock: Callable[[], float] = monotonic_s
+    ) -> None:
+        self._is_wanted, self._clock = is_wanted, clock
+        self._looked_s = clock()
+        self._since_s: float | None = None
 
     def __call__(self) -> bool:
-        if not self._is and current_thread() is main_thread():
-            now_s = monotonic_s()
-            if now_s - self._looked_s >= LOOK_S:
-                self._looked_s = now_s
-                self._is = not self._go_on(_NO_BYTES)
-        return self._is
+        """Whether calls that are under way have to end."""
+        now_s = self._clock()
+        is_due = self._since_s is None and now_s - self._looked_s >= LOOK_S
+        if is_due and current_thread() is main_thread():
+            self.look()
+        return self._since_s is not None and now_s - self._since_s >= GRACE_S
+
+    def look(self) -> bool:
+        """Look now: whether nothing more may begin."""
+        self._looked_s = self._clock()
+        if self._since_s is None and self._is_wanted():
+            self._since_s = self._looked_s
+        return self._since_s is not None

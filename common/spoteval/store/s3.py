@@ -235,9 +235,9 @@ class S3Store:
         return self._put(wanted.key, lambda: body, wanted.body.size, wanted.deadline, error)
 
     def _call_of(self, key: str, data: bytes) -> Call[Wanted]:
-        """A put as it goes beside others: a deadline of its own ends it, since who is urgent waits for all of them."""
+        """A put as it goes beside others."""
         name, body = self._name(key), body_of(data)
-        deadline = self._deadline(len(data), is_over=_never)
+        deadline = self._deadline(len(data))
         wanted = Wanted(key, body, self._kept.conditional, deadline)
         head = self._head("PUT", name, self._headers(wanted), body.sha256.hex())
         return Call(wanted, head, data, deadline)
@@ -319,14 +319,17 @@ class S3Store:
             self._kept.conditional = False
             return self._tried(f"{self.url}/{key}: {what}", attempt, self._deadline(len(data)))
 
-    def _deadline(
-        self, size: int = 0, within_s: float = CALL_S, is_over: Callable[[], bool] | None = None
-    ) -> Deadline:
+    def _deadline(self, size: int = 0, within_s: float = CALL_S) -> Deadline:
         clock = self._patience.clock
         within_s += size / LEAST_BYTES_S
         if self._by_s is not None:
             within_s = min(within_s, self._by_s - clock())
-        return Deadline(clock, within_s, is_over or self._is_over)
+        return Deadline(clock, within_s, self._is_over)
+
+    def _over(self, deadline: Deadline) -> str:
+        if self._is_over():
+            return "given up, since something more urgent waits"
+        return f"no answer within {deadline.within_s:.3g} s"
 
     def _call(self, what: str, act: Act[T], within_s: float = CALL_S) -> T:
         """One call of the client, for what is rare, with all its tries. Raises StoreError."""
@@ -344,7 +347,7 @@ class S3Store:
             try:
                 return attempt(deadline)
             except Overrun:
-                raise StoreError(f"{what}: no answer within {deadline.within_s:.3g} s") from None
+                raise StoreError(f"{what}: {self._over(deadline)}") from None
             except TROUBLES as error:
                 trouble = trouble_of(error, self._clock())
             if trouble.is_of_key:
