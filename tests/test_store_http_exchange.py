@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from spoteval.clock import monotonic_s
 from spoteval.store.deadline import Deadline
-from spoteval.store.http_exchange import Answer, Connection, Garbled
+from spoteval.store.http_exchange import Answer, Connection
+from spoteval.store.http_head import Garbled, parsed
 
 HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 NO_LENGTH = b"HTTP/1.1 200 OK\r\nETag: x\r\n\r\n"
@@ -108,3 +109,39 @@ def test_a_reset_is_no_end() -> None:
         theirs.close()
         with pytest.raises(ConnectionResetError):
             next(steps)
+
+
+NAMES = st.text("abcXYZ-", min_size=1, max_size=8)
+VALUES = st.text(st.characters(min_codepoint=33, max_codepoint=255), max_size=12).map(str.strip)
+
+
+@given(st.lists(st.tuples(NAMES, VALUES), max_size=6))
+def test_headers_by_name(fields: list[tuple[str, str]]) -> None:
+    """In whatever case they came, without the blanks around them; the last of a name counts."""
+    lines = ["HTTP/1.1 200 OK", *(f"{name}: {value} " for name, value in fields)]
+    status, headers = parsed("\r\n".join(lines).encode("latin-1"))
+    wanted = {name.lower(): value for name, value in fields}
+    assert status == 200
+    assert dict(headers) == wanted
+    assert all(headers[name] == headers.get(name) == value for name, value in wanted.items())
+    assert len(headers) == len(wanted)
+    assert headers.get("other") is None
+    assert headers.get("other", "none") == "none"
+    with pytest.raises(KeyError):
+        headers["other"]
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+@pytest.mark.parametrize("said", [None, "keep-alive"])
+def test_what_an_old_service_does_not_say_is_to_close(version: str, said: str | None) -> None:
+    """HTTP/1.0 keeps a connection only where it says so (RFC 9112 9.3)."""
+    lines = [f"HTTP/{version} 200 OK", *([f"Connection: {said}"] if said else [])]
+    _, headers = parsed("\r\n".join(lines).encode())
+    assert headers.get("connection", "") == (said or ("close" if version == "1.0" else ""))
+
+
+@pytest.mark.parametrize("head", [b"", b"HTTP/1.1", b"HTTP/2 200 OK", b"HTTP/1.1 OK", b"SSH-2.0 x"])
+def test_what_is_no_head_is_garbled(head: bytes) -> None:
+    """Something answered that speaks another protocol."""
+    with pytest.raises(Garbled):
+        parsed(head)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench import publication_tools as tools
-from bench.publication_guest import Place, prepare
+from bench.publication_guest import prepare
+from bench.publication_place import Place
 from bench.publication_tools import TOOLS, Spent
 from s3_server import Service
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import publication_tools as tools
-from bench.publication_guest import Place
+from bench.publication_place import Place
 from bench.publication_tools import Spent
 
 HERE = Path(__file__).resolve().parent

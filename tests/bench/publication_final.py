@@ -12,7 +12,8 @@ from pathlib import Path
 
 from bench.publication_bench import Bench, Row, median, said, settle
 from bench.publication_data import lay, move_in, name_of
-from bench.publication_guest import Place, prepare
+from bench.publication_guest import prepare
+from bench.publication_place import Place
 from slow_link import Link, link_to
 from spoteval.clock import read_now
 from spoteval.control import requests

@@ -1,19 +1,16 @@
 """A guest in a directory whose store is a service on loopback: host file, key, disk, active run, claimed epoch."""
 
 import json
-from dataclasses import dataclass
-from pathlib import Path
 
+from bench.publication_place import Place
 from s3_hosts import store_table, write_key
 from s3_server import Service
 from spoteval.clock import read_now
-from spoteval.config.guest import GuestConfig, read_guest
 from spoteval.control.disk import adopt
 from spoteval.control.epochs import Claimant, claim
 from spoteval.control.stores import store_from
 from spoteval.files import append_line, write_new_record
 from spoteval.machine.session import this_session
-from spoteval.paths import DurablePaths, HostPaths, RunPaths
 from spoteval.run import RunPlan, RunRecord
 
 CONFIG = """
@@ -30,40 +27,6 @@ kind = "local"
 [publication]
 every = "{every}"
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where one guest of the bench lies."""
-
-    root: Path
-    run: str
-
-    @property
-    def host(self) -> HostPaths:
-        """Its own directories instead of the machine's."""
-        root = self.root
-        return HostPaths(root / "config.toml", root / "run", root / "state", root / "keys")
-
-    @property
-    def disk(self) -> DurablePaths:
-        """The durable disk."""
-        return DurablePaths(self.root / "disk")
-
-    @property
-    def paths(self) -> RunPaths:
-        """The run's directory."""
-        return self.disk.run(self.run)
-
-    @property
-    def episodes(self) -> Path:
-        """Where finished episodes lie."""
-        return self.paths.work / "episodes"
-
-    @property
-    def config(self) -> GuestConfig:
-        """The host file, read."""
-        return read_guest(self.host.config)
 
 
 def prepare(

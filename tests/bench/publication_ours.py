@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.publication_data import move_in
-from bench.publication_guest import Place
+from bench.publication_place import Place
 from spoteval.clock import read_now
 from spoteval.files import lines_of
 from spoteval.store.contract import Put, Store, Stored

@@ -25,8 +25,8 @@ from bench.publication_bench import (
 )
 from bench.publication_child import plays
 from bench.publication_data import lay, move_in
-from bench.publication_guest import Place
 from bench.publication_judge import idle_row, news_row
+from bench.publication_place import Place
 from bench.publication_tools import TOOLS, Spent
 from s3_hosts import laptop
 

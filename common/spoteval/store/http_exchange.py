@@ -13,11 +13,10 @@ import socket
 import ssl
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from http.client import HTTPException
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from spoteval.store.deadline import LOOK_S, Deadline, Overrun
+from spoteval.store.http_head import Garbled, parsed
 from spoteval.store.pace import Pace
 
 A = TypeVar("A")
@@ -31,16 +30,11 @@ _HEX = re.compile(rb"[0-9A-Fa-f]{1,16}")
 _FIRST_LOOK = b"\r\n\r\n"
 
 
-class Garbled(HTTPException):
-    """What came is no HTTP answer."""
-
-
 class _Ended(ConnectionResetError):
     """The other side has sent its last byte, and said so: it did not break off."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """Status, headers by lower-case name, and the whole body."""
 
     status: int
@@ -138,7 +132,7 @@ class Connection:
 
     def _answer(self, deadline: Deadline, bare: bool) -> Steps[Answer]:
         while True:
-            status, headers = _parsed((yield from self._head(deadline)))
+            status, headers = parsed((yield from self._head(deadline)))
             if status >= 200:
                 break
         asked_to_close = "close" in headers.get("connection", "").lower()
@@ -258,19 +252,6 @@ def _poll(sock: socket.socket, event: int) -> "select.poll":
     poll = select.poll()
     poll.register(sock, event)
     return poll
-
-
-def _parsed(head: bytes) -> tuple[int, dict[str, str]]:
-    """Status and headers; raises Garbled for what is none."""
-    first, *lines = head.decode("latin-1").split("\r\n")
-    words = first.split(" ", 2)
-    if len(words) < 2 or not words[0].startswith("HTTP/1.") or not words[1].isdigit():
-        raise Garbled("no status")
-    fields = [line.partition(":") for line in lines]
-    headers = {name.strip().lower(): value.strip() for name, _, value in fields}
-    if words[0] == "HTTP/1.0":
-        headers.setdefault("connection", "close")
-    return int(words[1]), headers
 
 
 def _hexadecimal(text: bytes) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPException
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from spoteval.store.deadline import LOOK_S, Deadline, Overrun
 from spoteval.store.http_exchange import Answer, Connection, Steps, overdue
@@ -18,8 +18,7 @@ T = TypeVar("T")
 _FAILED = (OSError, HTTPException, Overrun)
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Generic[T]):
+class Call(NamedTuple, Generic[T]):
     """One request, and what its answer is to be told by."""
 
     name: T

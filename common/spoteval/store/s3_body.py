@@ -5,9 +5,8 @@ import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from spoteval.store.contract import Put, StoreError
 from spoteval.store.s3_errors import Damaged, NotS3
@@ -17,8 +16,7 @@ _HEX = re.compile(r"[0-9a-f]{64}")
 _PIECE = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(NamedTuple):
     """Bytes to send, from their beginning, and their digests: services that look at none of them are few."""
 
     data: IO[bytes] | bytes

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from botocore.exceptions import BotoCoreError
 
@@ -20,8 +21,7 @@ STOP_AFTER = 3
 _EXISTS = (304, 412)
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(NamedTuple):
     """One put that was begun: its bytes, and whether it was asked that the key be free."""
 
     key: str
