@@ -1,15 +1,21 @@
 """publication-follower with a store that takes many puts at a time: the first try of a batch, and what follows it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from follower_world import RUN, Guest
 from put_only import PutOnly
 from spoteval.publication.pull import pull
 from spoteval.store.contract import Later, Put
+from spoteval_agents.publication_follower.ahead import Ahead as Rows
 from spoteval_agents.publication_follower.cycle import cycle
 
 FILES = {"a.txt": b"a\n", "b/c.txt": b"c\n"}
@@ -24,15 +30,19 @@ class Ahead(PutOnly):
     lost: tuple[str, ...]
 
     def put_each(
-        self, wanted: Sequence[tuple[str, bytes]], go_on: Callable[[], bool]
+        self, wanted: Iterable[tuple[str, bytes] | None], most: int
     ) -> Iterator[tuple[str, Put | Later]]:
-        """One after another, in their order."""
-        for key, data in wanted:
-            if not go_on():
+        """Those of which `most` may be under way, in their order; answers only when there is no other."""
+        out, left = deque[tuple[str, Put | Later]](), iter(wanted)
+        while True:
+            while len(out) < most and (one := next(left, None)) is not None:
+                key, data = one
+                self.tried.append(key)
+                is_lost = any(word in key for word in self.lost)
+                out.append((key, partial(self.put, key, data) if is_lost else self.put(key, data)))
+            if not out:
                 return
-            self.tried.append(key)
-            is_lost = any(word in key for word in self.lost)
-            yield key, partial(self.put, key, data) if is_lost else self.put(key, data)
+            yield out.popleft()
 
 
 @pytest.fixture
@@ -155,3 +165,56 @@ def test_a_store_that_fails_altogether_is_away(
     run(guest)
     assert pull(guest.store.inner, RUN, tmp_path / "out").verified
     assert tried
+
+
+@dataclass
+class Several:
+    """A store that has several puts under way, and answers them in any order; some first ones are not ours."""
+
+    dice: Random
+    taken: frozenset[int]
+    limit: int
+    seen: list[tuple[int, int]] = field(default_factory=list)
+    url: str = "mem://"
+
+    @property
+    def many(self) -> "Several":
+        """Itself."""
+        return self
+
+    def put_each(
+        self, wanted: Iterable[tuple[str, bytes] | None], most: int
+    ) -> Iterator[tuple[str, Put | Later]]:
+        """Asked whenever there is room."""
+        out, left = list[tuple[int, int]](), iter(wanted)
+        while True:
+            while len(out) < most and (one := next(left, None)) is not None:
+                row, _, part = one[0].partition("/")
+                out.append((int(row), int(part)))
+                self.seen.append(out[-1])
+            assert len({row for row, part in out if part == 0}) <= self.limit
+            if not out:
+                return
+            number, place = out.pop(self.dice.randrange(len(out)))
+            is_taken = place == 0 and number in self.taken
+            yield f"{number}/{place}", Put.EXISTS if is_taken else Put.CREATED
+
+
+@given(
+    sizes=st.lists(st.integers(0, 5), max_size=12),
+    taken=st.frozensets(st.integers(0, 11)),
+    most=st.integers(2, 8),
+    begins=st.integers(0, 14),
+    seed=st.integers(0, 1000),
+)
+def test_rows_are_begun_a_few_at_a_time_and_ended(
+    sizes: list[int], taken: frozenset[int], most: int, begins: int, seed: int
+) -> None:
+    """Whatever comes in what order: each put once, all of a row whose first is ours, of others the first alone."""
+    rows = {row: [(f"{row}/{part}", b"") for part in range(size)] for row, size in enumerate(sizes)}
+    store = Several(Random(seed), taken, most)
+    left = iter(range(begins))
+    begun = Rows(store).try_rows(rows, lambda: next(left, None) is not None, most)  # type: ignore[arg-type]
+    assert begun == set([row for row, size in enumerate(sizes) if size][:begins])
+    wanted = {(row, part) for row in begun for part in range(1 if row in taken else sizes[row])}
+    assert sorted(store.seen) == sorted(wanted)

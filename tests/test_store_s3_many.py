@@ -1,6 +1,7 @@
 """The store in a bucket, many puts at a time: what is not simply taken goes on by itself, and nothing is lost."""
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pytest
@@ -42,10 +43,6 @@ FAULTS = {
 """What happens to one put of many, and what becomes of it."""
 
 
-def _yes() -> bool:
-    return True
-
-
 @dataclass(frozen=True)
 class Scene:
     """A store behind a proxy, in an empty part of the bucket."""
@@ -55,9 +52,9 @@ class Scene:
     below: str
     store: S3Store
 
-    def each(self, go_on: Callable[[], bool] = _yes) -> dict[str, Put | Later]:
-        """All of them at a time."""
-        return dict(self.store.put_each(list(ALL.items()), go_on))
+    def each(self) -> dict[str, Put | Later]:
+        """All of them."""
+        return dict(self.store.put_each(ALL.items()))
 
     def truth(self) -> dict[str, bytes]:
         """What the bucket holds, without the proxy."""
@@ -87,7 +84,7 @@ def test_all_are_created_by_as_many_puts(scene: Scene) -> None:
 def test_what_exists_is_not_touched(scene: Scene) -> None:
     """It is told apart, and is no reason to stop."""
     before = dict.fromkeys(list(ALL)[::2], b"others")
-    assert set(dict(scene.store.put_each(list(before.items()), _yes)).values()) == {Put.CREATED}
+    assert set(dict(scene.store.put_each(before.items())).values()) == {Put.CREATED}
     found = scene.each()
     assert found == {key: Put.EXISTS if key in before else Put.CREATED for key in ALL}
     assert scene.truth() == {**ALL, **before}
@@ -136,12 +133,34 @@ def test_several_in_a_row_that_fail_end_it(scene: Scene) -> None:
     assert scene.truth() == {key: ALL[key] for key in found}
 
 
-def test_once_it_is_over_nothing_begins(scene: Scene) -> None:
-    """What is under way is awaited."""
-    left = iter(range(5))
-    found = scene.each(lambda: next(left, None) is not None)
-    assert found == dict.fromkeys(list(ALL)[:5], Put.CREATED)
-    assert scene.truth() == {key: ALL[key] for key in list(ALL)[:5]}
+def test_what_follows_may_wait_for_an_answer(scene: Scene) -> None:
+    """It is asked for when something is answered, and nothing goes before that."""
+    found = dict[str, Put | Later]()
+
+    def wanted() -> Iterator[tuple[str, bytes] | None]:
+        first, *others = ALL.items()
+        yield first
+        while first[0] not in found:
+            yield None
+        yield from others
+
+    for key, answer in scene.store.put_each(wanted()):
+        found[key] = answer
+        assert next(iter(found)) == "some/00"
+    assert found == dict.fromkeys(ALL, Put.CREATED)
+    assert scene.proxy.seen[0][1].endswith("some/00")
+
+
+def test_who_waits_for_nothing_is_not_waited_for(scene: Scene) -> None:
+    """Where nothing is under way no answer will come."""
+    assert dict(scene.store.put_each(itertools.repeat(None))) == {}
+
+
+@pytest.mark.parametrize("most", [2, 3])
+def test_no_more_at_a_time_than_are_wanted(scene: Scene, most: int) -> None:
+    """Nor more connections."""
+    assert dict(scene.store.put_each(ALL.items(), most)) == dict.fromkeys(ALL, Put.CREATED)
+    assert len(scene.store._kept.pool._idle) == most
 
 
 def test_nobody_there(scene: Scene) -> None:
@@ -150,7 +169,7 @@ def test_nobody_there(scene: Scene) -> None:
         scene.service.place("publisher"), endpoint_url=f"http://127.0.0.1:{free_port()}"
     )
     store = S3Store(scene.store.url, place)
-    assert dict(store.put_each(list(ALL.items()), _yes)) == {}
+    assert dict(store.put_each(ALL.items())) == {}
     with pytest.raises(StoreError, match="connection refused"):
         store.put("some/00", b"x")
 
@@ -159,7 +178,7 @@ def test_a_silent_service_ends_with_the_deadline(scene: Scene) -> None:
     """Each has its own error, and nothing is begun after it."""
     scene.proxy.always = Fault(stall_s=30.0)
     hasty = scene.store.until(monotonic_s() + 0.7)
-    found = dict(hasty.put_each(list(ALL.items()), _yes))
+    found = dict(hasty.put_each(ALL.items()))
     assert 0 < len(found) <= LANES
     for later in found.values():
         assert not isinstance(later, Put)
@@ -172,7 +191,7 @@ def test_what_is_under_way_ends_for_what_is_more_urgent(scene: Scene) -> None:
     scene.proxy.always = Fault(stall_s=30.0)
     began_s = monotonic_s()
     hasty = scene.store.until(began_s + 100.0, lambda: monotonic_s() - began_s > 0.3)
-    found = dict(hasty.put_each(list(ALL.items()), _yes))
+    found = dict(hasty.put_each(ALL.items()))
     assert 0 < len(found) <= LANES
     for later in found.values():
         assert not isinstance(later, Put)
@@ -182,28 +201,28 @@ def test_what_is_under_way_ends_for_what_is_more_urgent(scene: Scene) -> None:
 
 def test_one_alone_and_a_pace_are_left_to_the_single_put(scene: Scene) -> None:
     """One waits for itself; a limit of bytes is kept by waiting, which one thread must not do for all."""
-    assert dict(scene.store.put_each([("some/00", b"x")], _yes)) == {}
+    assert dict(scene.store.put_each([("some/00", b"x")], 1)) == {}
     paced = scene.store.until(monotonic_s() + 10.0, pace=Pace(1_000_000))
-    assert dict(paced.put_each(list(ALL.items()), _yes)) == {}
+    assert dict(paced.put_each(ALL.items())) == {}
     assert scene.proxy.seen == []
 
 
 def test_a_bad_key_is_left_out(scene: Scene) -> None:
     """The others are created; who asks for it alone is told why."""
     wanted = [("some/../00", b"x"), *ALL.items()]
-    assert dict(scene.store.put_each(wanted, _yes)) == dict.fromkeys(ALL, Put.CREATED)
+    assert dict(scene.store.put_each(wanted)) == dict.fromkeys(ALL, Put.CREATED)
 
 
 def test_bodies_beyond_what_a_socket_takes(scene: Scene) -> None:
     """They go on where there is room again, each in its turn."""
-    large = {key: data * 20_000 for key, data in list(ALL.items())[:10]}
-    found = dict(scene.store.put_each(list(large.items()), _yes))
+    large = {key: data * 20_000 for key, data in [*ALL.items()][:10]}
+    found = dict(scene.store.put_each(large.items()))
     assert found == dict.fromkeys(large, Put.CREATED)
     assert scene.truth() == large
 
 
-def test_a_connection_that_the_service_closed_is_not_used(scene: Scene) -> None:
-    """The service may end each after its answer."""
+def test_a_service_that_ends_each_connection_after_its_answer(scene: Scene) -> None:
+    """None is used twice; others are made meanwhile."""
     scene.proxy.always = Fault(200, headers={"ETag": '"x"', "Connection": "close"}, body="")
     assert scene.each() == dict.fromkeys(ALL, Put.CREATED)
-    assert scene.store._kept.pool._idle == []
+    assert len(scene.proxy.seen) == len(ALL)

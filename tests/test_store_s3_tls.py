@@ -52,7 +52,7 @@ def test_many_puts_at_a_time_over_tls(service: Service, monkeypatch: pytest.Monk
     store = S3Store("s3://evals/x", S3Place(service.endpoint, "x", lambda: KEYS))
     service.seen.clear()
     wanted = {f"many/{number}": b"%d" % number * 300_000 for number in range(12)}
-    found = dict(store.put_each(list(wanted.items()), lambda: True))
+    found = dict(store.put_each(wanted.items()))
     assert found == dict.fromkeys(wanted, Put.CREATED)
     assert sorted(body for _, body in service.seen) == sorted(wanted.values())
 

@@ -43,7 +43,7 @@ class _Handler(BaseHTTPRequestHandler):
 @contextmanager
 def tls_service(folder: Path) -> Iterator[Service]:
     """In threads of this process."""
-    both = _certificate(folder / "both.pem")
+    both = certificate(folder / "both.pem")
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(both)
@@ -55,7 +55,7 @@ def tls_service(folder: Path) -> Iterator[Service]:
     server.server_close()
 
 
-def _certificate(path: Path) -> Path:
+def certificate(path: Path) -> Path:
     """Key and certificate of 127.0.0.1 in one file."""
     x509 = pytest.importorskip("cryptography.x509", reason="moto brings it")
     from cryptography.hazmat.primitives import hashes, serialization

@@ -1,6 +1,7 @@
 """Puts of a batch, tried many at a time before each is asked for; where the store cannot do that, none is."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +28,20 @@ class Ahead:
         """Large files in parts, where the other store has that."""
         return getattr(self._store, "large", None)
 
-    def try_rows(self, rows: Mapping[int, Row], go_on: GoOn) -> set[int]:
-        """Try the first of each row, then what follows it; which rows were begun.
+    def try_rows(self, rows: Mapping[int, Row], go_on: GoOn, most: int) -> set[int]:
+        """Try the rows; which of them were begun.
 
-        Who finds the first taken stops there: of two machines that publish the same episode one has all of it.
+        Up to `most` are begun and not ended at a time: on a slow link a few are whole then, and not all of them
+        halves. Once `go_on` says no none is begun, while those that are go on. Who finds the first put of a row taken
+        stops there: of two machines that publish the same episode one has all of it.
         """
+        many = getattr(self._store, "many", None)
         filled = {number: row for number, row in rows.items() if row}
-        self._try([row[0] for row in filled.values()], go_on)
-        begun = {number for number, row in filled.items() if row[0][0] in self._answers}
-        ours = (row for row in filled.values() if self._is_ours(row[0][0]))
-        self._try([one for row in ours for one in row[1:]], go_on)
-        return begun
+        if many is not None and filled:
+            count = min(sum(len(row) for row in filled.values()), most)
+            for key, answer in many.put_each(self._puts(filled.values(), go_on, most), count):
+                self._answers[key] = answer
+        return {number for number, row in filled.items() if row[0][0] in self._answers}
 
     def put(self, key: str, data: bytes) -> Put:
         """Create `key` with `data`, unless that was tried."""
@@ -58,10 +62,30 @@ class Ahead:
         """Every object whose key begins with `prefix`."""
         return self._store.list(prefix)
 
-    def _try(self, wanted: Row, go_on: GoOn) -> None:
-        many = getattr(self._store, "many", None)
-        if many is not None and wanted:
-            self._answers.update(many.put_each(wanted, go_on))
+    def _puts(
+        self, rows: Iterable[Row], go_on: GoOn, most: int
+    ) -> Iterator[tuple[str, bytes] | None]:
+        """The next put each time it is asked for: of a row that is begun, else of another; None while first puts are
+        out."""
+        fresh, asked = deque(rows), list[Row]()
+        ours = deque[deque[tuple[str, bytes]]]()
+        while True:
+            answered = [row for row in asked if row[0][0] in self._answers]
+            asked = [row for row in asked if row[0][0] not in self._answers]
+            ours += (
+                deque(row[1:]) for row in answered if len(row) > 1 and self._is_ours(row[0][0])
+            )
+            if ours:
+                yield ours[0].popleft()
+                if not ours[0]:
+                    ours.popleft()
+            elif fresh and len(asked) < most and go_on():
+                asked.append(fresh.popleft())
+                yield asked[-1][0]
+            elif asked:
+                yield None
+            else:
+                return
 
     def _is_ours(self, key: str) -> bool:
         found = self._answers.get(key)

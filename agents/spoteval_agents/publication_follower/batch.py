@@ -79,7 +79,7 @@ def publish_batch(
                 note_conflict(target, item.attempt, item.line)
         lines = [item.line for item in batch.values()]
         append_lines(target.paths.finished, lines, alone=True)
-    batch = _sent_manifests(target, batch, answers, lanes)
+    batch = _sent_manifests(target, batch, answers, lanes, go_on)
     for number, item in batch.items():
         answers[number] = item.done
     if batch:
@@ -98,6 +98,16 @@ def _always() -> bool:
     return True
 
 
+def _heeding(go_on: Callable[[], bool]) -> Callable[[], bool]:
+    """Go on in any case; it is asked all the same, since calls that wait hear through it what is urgent."""
+
+    def asked() -> bool:
+        go_on()
+        return True
+
+    return asked
+
+
 def _sent_parts(
     target: Target,
     batch: dict[int, _Episode],
@@ -109,7 +119,7 @@ def _sent_parts(
     """The parts of all; what was begun beside others is also ended, without asking again whether there is time."""
     ahead = Ahead(target.store)
     rows = {number: _row(target, item.taken) for number, item in batch.items()}
-    begun = ahead.try_rows(rows, Seldom(go_on))
+    begun = ahead.try_rows(rows, Seldom(go_on), lanes.count)
     target = replace(target, store=ahead)
 
     def act(item: _Episode) -> None:
@@ -117,7 +127,7 @@ def _sent_parts(
 
     ended = {number: item for number, item in batch.items() if number in begun}
     fresh = {number: item for number, item in batch.items() if number not in begun}
-    passed = _stage(ended, answers, lanes.near, act, _always)
+    passed = _stage(ended, answers, lanes.near, act, _heeding(go_on))
     passed |= _stage(fresh, answers, lanes.each, act, go_on)
     return dict(sorted(passed.items()))
 
@@ -143,8 +153,9 @@ def _sent_manifests(
     batch: dict[int, _Episode],
     answers: dict[int, Done | Failed | None],
     lanes: Lanes,
+    go_on: Callable[[], bool],
 ) -> dict[int, _Episode]:
-    """The manifests of all."""
+    """The manifests of all, whether there is time or not: they make episodes of what is sent already."""
     ahead = Ahead(target.store)
     for item in batch.values():
         item.manifest = manifest_bytes(target.run, item.line)
@@ -152,10 +163,10 @@ def _sent_manifests(
         number: [] if item.is_aside else [(_manifest_key(target, item), item.manifest)]
         for number, item in batch.items()
     }
-    begun = ahead.try_rows(rows, _always)
+    begun = ahead.try_rows(rows, _always, lanes.count)
     target = replace(target, store=ahead)
     each = lanes.near if len(begun) == len(batch) else lanes.each
-    return _stage(batch, answers, each, lambda item: _manifest(target, item), _always)
+    return _stage(batch, answers, each, lambda item: _manifest(target, item), _heeding(go_on))
 
 
 def _stage(

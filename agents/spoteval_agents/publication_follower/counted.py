@@ -1,6 +1,6 @@
 """A store that counts what it is asked."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,10 +102,10 @@ class CountedMany:
     by: Counted
 
     def put_each(
-        self, wanted: Sequence[tuple[str, bytes]], go_on: Callable[[], bool]
+        self, wanted: Iterable[tuple[str, bytes] | None], most: int
     ) -> Iterator[tuple[str, Put | Later]]:
         """Try to create each key."""
-        for key, answer in self.inner.put_each(wanted, go_on):
+        for key, answer in self.inner.put_each(wanted, most):
             self.by.requests += 1
             self.by.alive()
             yield key, answer

@@ -1,7 +1,7 @@
 """What a store owes. Four verbs; there is no delete and no overwrite."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -86,12 +86,13 @@ class ManyPuts(Protocol):
     """What a store has that can be asked many small things at a time by one thread."""
 
     def put_each(
-        self, wanted: Sequence[tuple[str, bytes]], go_on: Callable[[], bool]
+        self, wanted: Iterable[tuple[str, bytes] | None], most: int
     ) -> Iterator[tuple[str, Put | Later]]:
-        """Try to create each key; of each that was begun its answer, in whatever order.
+        """Try to create each key, `most` at a time; of each that was begun its answer, in whatever order.
 
-        Nothing more begins once `go_on` says no, or when several in a row were not simply taken: what is left out was
-        not tried. Raises nothing of the store's.
+        `wanted` is asked whenever there is room for one more; None is "not before something is answered". When several
+        in a row were not simply taken it is asked no more: what is left out was not tried. Raises nothing of the
+        store's.
         """
 
 

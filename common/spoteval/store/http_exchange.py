@@ -64,7 +64,17 @@ class Connection:
 
     def has_news(self) -> bool:
         """Whether something can be read though nothing was asked: mostly its end."""
-        return bool(self._rest) or bool(self._readable.poll(0))
+        if self._rest or not self._readable.poll(0):
+            return bool(self._rest)
+        if not isinstance(self._sock, ssl.SSLSocket):
+            return True
+        try:
+            self._sock.recv(1)
+        except ssl.SSLWantReadError:  # of TLS itself: tickets, which a service sends unasked
+            return False
+        except OSError:
+            pass
+        return True
 
     def ask(
         self,

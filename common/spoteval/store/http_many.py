@@ -15,6 +15,9 @@ from spoteval.store.http_exchange import Answer, Connection, Steps, overdue
 from spoteval.store.http_wire import Pool
 
 T = TypeVar("T")
+OPENING_S = 0.005
+"""How long nobody looks whether a connection was made meanwhile."""
+_END = object()
 _FAILED = (OSError, HTTPException, Overrun)
 
 
@@ -40,19 +43,39 @@ class _Underway(Generic[T]):
 Told = tuple[T, Answer | Exception]
 
 
-def side_by_side(pool: Pool, calls: Iterator[Call[T]], most: int) -> Iterator[Told[T]]:
-    """Each call's answer, or its OSError, Garbled or Overrun, as they come; `calls` is asked where there is room.
+def side_by_side(
+    pool: Pool, calls: Iterator[Call[T] | None], most: int, patient: Deadline
+) -> Iterator[Told[T]]:
+    """Each call's answer, or its OSError, Garbled or Overrun, as they come.
 
-    What is not answered when this is closed is given up.
+    `calls` is asked whenever there is room for one more; None is "not before something is answered". Connections are
+    made meanwhile, within `patient`; where none can be, no call is asked for. What is not answered when this is closed
+    is given up.
     """
     many: _Many[T] = _Many(pool)
+    failed, is_open = pool.failed, True
     try:
         while True:
-            while many.count < most and (call := next(calls, None)) is not None:
-                yield from many.begin(call)
-            if not many.count:
+            opening = (
+                pool.opening
+            )  # before the idle ones are looked at: what is made meanwhile is among them
+            is_short = False
+            while is_open and many.count < most and not is_short:
+                connection = pool.take_idle()
+                if connection is None:
+                    is_short = True
+                elif isinstance(call := next(calls, _END), Call):
+                    yield from many.begin(call, connection)
+                else:
+                    pool.give(connection)
+                    is_open = call is None and many.count > 0
+                    break
+            if is_short and pool.failed == failed:
+                opening += pool.open_more(most - many.count, patient)
+            waits = is_short and opening > 0 and patient.left_s > 0
+            if not many.count and not waits:
                 return
-            yield from many.wait()
+            yield from many.wait(OPENING_S if waits else LOOK_S)
     finally:
         many.close()
 
@@ -68,21 +91,16 @@ class _Many(Generic[T]):
         """How many are under way."""
         return len(self._underway)
 
-    def begin(self, call: Call[T]) -> Iterator[Told[T]]:
+    def begin(self, call: Call[T], connection: Connection) -> Iterator[Told[T]]:
         """Send it, as far as that goes without waiting."""
-        try:
-            connection = self._pool.take(call.deadline)
-        except _FAILED as error:
-            yield call.name, error
-            return
         steps = connection.steps(call.head, (call.body,), call.deadline, bare=False)
         one = _Underway(call, connection, steps, self._pool.clock())
         self._underway[connection.fileno()] = one
         yield from self._on(one, None)
 
-    def wait(self) -> Iterator[Told[T]]:
-        """Until something comes, and no longer than LOOK_S; then go on with what it came for."""
-        ready = [number for number, _ in self._poll.poll(LOOK_S * 1000)]
+    def wait(self, most_s: float) -> Iterator[Told[T]]:
+        """Until something comes, and no longer than that; then go on with what it came for."""
+        ready = [number for number, _ in self._poll.poll(most_s * 1000)]
         now_s = self._pool.clock()
         for number in ready:
             one = self._underway[number]

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from threading import Thread
+from http.client import HTTPException
+from threading import Lock, Thread
 
 from spoteval.store.deadline import Deadline, Overrun
 from spoteval.store.http_exchange import Answer, Connection
@@ -20,7 +21,10 @@ class Pool:
 
     route: Route
     clock: Callable[[], float]
+    opening: int = 0
+    failed: int = 0
     _idle: list[Connection] = field(default_factory=list, repr=False)
+    _lock: Lock = field(default_factory=Lock, repr=False)
 
     def ask(
         self,
@@ -46,7 +50,7 @@ class Pool:
 
     def take(self, deadline: Deadline) -> Connection:
         """One that nobody uses, or a new one; raises OSError and Overrun."""
-        return self._taken() or Connection(opened(self.route, deadline))
+        return self.take_idle() or Connection(opened(self.route, deadline))
 
     def give(self, connection: Connection) -> None:
         """For the next request, where it can have one."""
@@ -56,26 +60,11 @@ class Pool:
         else:
             connection.close()
 
-    def warm(self, count: int, deadline: Deadline) -> int:
-        """Make connections at the same time until `count` wait for requests; how many there are then."""
-        found = list[Connection]()
-        while len(found) < count and (one := self._taken()) is not None:
-            found.append(one)
+    def take_idle(self) -> Connection | None:
+        """One that nobody uses, if there is one: the one used last, the others grow old.
 
-        def add() -> None:
-            with suppress(OSError, Overrun):
-                found.append(Connection(opened(self.route, deadline)))
-
-        threads = [Thread(target=add, daemon=True) for _ in range(count - len(found))]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self._idle += found
-        return len(found)
-
-    def _taken(self) -> Connection | None:
-        """The one used last: the others grow old. One in which something stands unasked was closed by the service."""
+        One in which something stands unasked was closed by the service.
+        """
         while self._idle:
             with suppress(IndexError):  # another thread took it
                 one = self._idle.pop()
@@ -83,3 +72,24 @@ class Pool:
                     return one
                 one.close()
         return None
+
+    def open_more(self, wanted: int, deadline: Deadline) -> int:
+        """Have as many made, in threads of their own, that is without waiting; how many more than were under way.
+
+        `opening` and `failed` count them.
+        """
+        with self._lock:
+            missing = max(0, wanted - self.opening)
+            self.opening += missing
+        for _ in range(missing):
+            Thread(target=self._open, args=(deadline,), name="connect", daemon=True).start()
+        return missing
+
+    def _open(self, deadline: Deadline) -> None:
+        is_open = False
+        with suppress(OSError, HTTPException, Overrun):
+            self.give(Connection(opened(self.route, deadline)))
+            is_open = True
+        with self._lock:
+            self.opening -= 1
+            self.failed += not is_open

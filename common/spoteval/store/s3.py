@@ -6,7 +6,7 @@ cost through its client, which is left what is rare.
 
 import copy
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,14 +15,13 @@ from spoteval.clock import Now, read_now
 from spoteval.store.contract import (
     Exists,
     Later,
-    NotThere,
     Put,
     Stored,
     StoreError,
     StoreRefused,
     key_error,
 )
-from spoteval.store.deadline import Deadline, Overrun, bounded
+from spoteval.store.deadline import LOOK_S, Deadline, Overrun, bounded
 from spoteval.store.http_exchange import Answer
 from spoteval.store.http_many import Call
 from spoteval.store.pace import Pace
@@ -33,12 +32,12 @@ from spoteval.store.s3_client import Client, Kept
 from spoteval.store.s3_errors import (
     TROUBLES,
     NotS3,
-    Trouble,
     Way,
     clock_text,
     is_refusal_of_digests,
     trouble_of,
 )
+from spoteval.store.s3_failed import NoCondition, after, failed_call
 from spoteval.store.s3_large import S3Large
 from spoteval.store.s3_many import S3Many, Wanted
 from spoteval.store.s3_patience import Patience, pause_s
@@ -124,12 +123,12 @@ class S3Store:
         return self._put(key, lambda: body_of_file(path), size)
 
     def put_each(
-        self, wanted: Sequence[tuple[str, bytes]], go_on: Callable[[], bool]
+        self, wanted: Iterable[tuple[str, bytes] | None], most: int = LANES
     ) -> Iterator[tuple[str, Put | Later]]:
-        """Try to create each key, LANES at a time in this thread. Not where there is a pace: it is kept by waiting."""
-        if self._pace is None:
-            many = S3Many(self._kept.pool, self._call_of, self._gone_on, LANES)
-            yield from many.each(wanted, go_on, self._deadline())
+        """Try to create each key in this thread. One alone is not tried, nor any at a pace: it is kept by waiting."""
+        if self._pace is None and most > 1:
+            many = S3Many(self._kept.pool, self._call_of, self._gone_on)
+            yield from many.each(wanted, min(most, LANES), self._deadline())
 
     def get(self, key: str) -> bytes:
         """The bytes of `key`."""
@@ -174,7 +173,7 @@ class S3Store:
             trouble = trouble_of(error, self._clock())
             if trouble.way is Way.EXISTS:
                 return False
-            raise _failed(what, trouble, 1, is_open=False) from None
+            raise failed_call(what, trouble, 1, is_open=False) from None
         return False
 
     def _page(self, prefix: str, token: Mapping[str, str]) -> Mapping[str, Any]:
@@ -222,17 +221,19 @@ class S3Store:
                 answer = self._asked(deadline, "PUT", name, headers, digest, body.pieces())
                 return wanted.taken(answer)
 
-        first = attempt if failed is None else _after(failed, attempt)
+        first = attempt if failed is None else after(failed, attempt)
         try:
             return self._tried(what, first, deadline or self._deadline(size))
-        except _NoCondition:
+        except NoCondition:
             return self._without_condition(what, attempt, self._deadline(size))
         except Exists as exists:
             return Put.REPEATED if exists.is_repeated else Put.EXISTS
 
     def _gone_on(self, wanted: Wanted, error: Exception) -> Put:
+        """With a deadline of its own, unless that of the first try is what failed: others may have taken it up."""
         body = nullcontext(wanted.body)
-        return self._put(wanted.key, lambda: body, wanted.body.size, wanted.deadline, error)
+        deadline = wanted.deadline if isinstance(error, Overrun) else None
+        return self._put(wanted.key, lambda: body, wanted.body.size, deadline, error)
 
     def _call_of(self, key: str, data: bytes) -> Call[Wanted]:
         """A put as it goes beside others."""
@@ -315,7 +316,7 @@ class S3Store:
 
         try:
             return self._tried(f"{self.url}/{key}: {what}", attempt, self._deadline(len(data)))
-        except _NoCondition:
+        except NoCondition:
             self._kept.conditional = False
             return self._tried(f"{self.url}/{key}: {what}", attempt, self._deadline(len(data)))
 
@@ -325,6 +326,13 @@ class S3Store:
         if self._by_s is not None:
             within_s = min(within_s, self._by_s - clock())
         return Deadline(clock, within_s, self._is_over)
+
+    def _rest(self, pause_s: float, deadline: Deadline) -> None:
+        """A pause, in which is heard that something more urgent waits."""
+        while pause_s > 0 and deadline.left_s > 0:
+            piece_s = min(LOOK_S, pause_s) if self._is_over is not _never else pause_s
+            self._patience.sleep(piece_s)
+            pause_s -= piece_s
 
     def _over(self, deadline: Deadline) -> str:
         if self._is_over():
@@ -358,38 +366,6 @@ class S3Store:
                 continue
             pause = pause_s(trouble, tries, deadline.left_s, self._patience.dice())
             if pause is None:
-                raise _failed(what, trouble, tries - is_corrected, is_open)
+                raise failed_call(what, trouble, tries - is_corrected, is_open)
             is_open = is_open or trouble.is_open
-            self._patience.sleep(pause)
-
-
-def _after(failed: Exception, attempt: Callable[[Deadline], Put]) -> Callable[[Deadline], Put]:
-    """The same tries, the first of which was made already and failed."""
-    left = [failed]
-
-    def tried(deadline: Deadline) -> Put:
-        if left:
-            raise left.pop()
-        return attempt(deadline)
-
-    return tried
-
-
-class _NoCondition(StoreError):
-    """The service knows no conditions."""
-
-
-_KINDS: Mapping[Way, type[StoreError]] = {
-    Way.REFUSED: StoreRefused,
-    Way.ABSENT: NotThere,
-    Way.EXISTS: Exists,
-    Way.NO_CONDITION: _NoCondition,
-}
-
-
-def _failed(what: str, trouble: Trouble, tries: int, is_open: bool) -> StoreError:
-    tried = f" ({tries} tries)" if tries > 1 else ""
-    error = _KINDS.get(trouble.way, StoreError)(f"{what}: {trouble.text}{tried}")
-    if isinstance(error, Exists):
-        error.is_repeated = is_open
-    return error
+            self._rest(pause, deadline)
