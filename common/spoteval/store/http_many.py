@@ -56,9 +56,7 @@ def side_by_side(
     failed, is_open = pool.failed, True
     try:
         while True:
-            opening = (
-                pool.opening
-            )  # before the idle ones are looked at: what is made meanwhile is among them
+            opening = pool.opening  # looked at before the idle ones: what is made is among them
             is_short = False
             while is_open and many.count < most and not is_short:
                 connection = pool.take_idle()
