@@ -164,7 +164,7 @@ def test_garbage_from_a_proxy_is_no_traceback(
 
 def test_what_goes_on_has_time_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """It failed at the beginning; the others took longer than a call may."""
-    monkeypatch.setattr(s3, "CALL_S", 1.0)
+    monkeypatch.setattr(s3, "CALL_S", 2.5)
     slow = threading.Event()
 
     def react(service: Small, asked: Asked, body: bytes) -> None:
@@ -175,7 +175,7 @@ def test_what_goes_on_has_time_of_its_own(monkeypatch: pytest.MonkeyPatch) -> No
             service.take(asked, body)
 
     with small(react) as service:
-        found = dict(service.store().put_each(ALL.items()))
+        found = dict(service.store().put_each(ALL.items(), 4))
         (later,) = [answer for answer in found.values() if not isinstance(answer, Put)]
         slow.set()
         assert later() is Put.CREATED
