@@ -177,12 +177,12 @@ def test_nobody_there(scene: Scene) -> None:
 def test_a_silent_service_ends_with_the_deadline(scene: Scene) -> None:
     """Each has its own error, and nothing is begun after it."""
     scene.proxy.always = Fault(stall_s=30.0)
-    hasty = scene.store.until(monotonic_s() + 0.7)
+    hasty = scene.store.until(monotonic_s() + 2.0)
     found = dict(hasty.put_each(ALL.items()))
     assert 0 < len(found) <= LANES
     for later in found.values():
         assert not isinstance(later, Put)
-        with pytest.raises(StoreError, match=r"no answer within 0\.\d+ s"):
+        with pytest.raises(StoreError, match=r"no answer within [\d.]+ s"):
             later()
 
 
@@ -190,7 +190,7 @@ def test_what_is_under_way_ends_for_what_is_more_urgent(scene: Scene) -> None:
     """Long before its own deadline, and the line says why."""
     scene.proxy.always = Fault(stall_s=30.0)
     began_s = monotonic_s()
-    hasty = scene.store.until(began_s + 100.0, lambda: monotonic_s() - began_s > 0.3)
+    hasty = scene.store.until(began_s + 100.0, lambda: monotonic_s() - began_s > 1.0)
     found = dict(hasty.put_each(ALL.items()))
     assert 0 < len(found) <= LANES
     for later in found.values():
