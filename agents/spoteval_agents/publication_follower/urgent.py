@@ -6,7 +6,7 @@ from threading import current_thread, main_thread
 from spoteval.clock import monotonic_s
 
 LOOK_S = 0.25
-GRACE_S = 0.75
+GRACE_S = 0.25
 """So long calls may still go on: a manifest that is sent now makes an episode of what is sent already."""
 
 

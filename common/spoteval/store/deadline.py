@@ -8,7 +8,7 @@ from threading import Thread
 from typing import NoReturn, TypeVar
 
 T = TypeVar("T")
-LOOK_S = 0.5
+LOOK_S = 0.25
 """How long nothing is looked at while a call waits."""
 
 

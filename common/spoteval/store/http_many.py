@@ -73,9 +73,15 @@ def side_by_side(
             waits = is_short and opening > 0 and patient.left_s > 0
             if not many.count and not waits:
                 return
-            yield from many.wait(OPENING_S if waits else LOOK_S)
+            yield from many.wait(OPENING_S if waits else _until_look_s(patient))
     finally:
         many.close()
+
+
+def _until_look_s(patient: Deadline) -> float:
+    """No longer than to the end of all calls, where they have one in common."""
+    left_s = patient.left_s
+    return min(LOOK_S, left_s) if left_s > 0 else LOOK_S
 
 
 class _Many(Generic[T]):
@@ -104,7 +110,7 @@ class _Many(Generic[T]):
             one = self._underway[number]
             one.since_s = now_s
             yield from self._on(one, None)
-        if now_s - self._looked_s >= LOOK_S:
+        if not ready or now_s - self._looked_s >= LOOK_S:
             self._looked_s = now_s
             yield from self._end_overdue(now_s)
 
