@@ -28,10 +28,6 @@ class Failed:
     error: Exception
 
 
-NotBegun = None
-"""The answer of work for which there was no time left."""
-
-
 @dataclass(slots=True)
 class _Round(Generic[T, R]):
     act: Callable[[T], R]
